@@ -1,0 +1,79 @@
+# The whole of this repository's housekeeping. Run `make help` for the targets.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+MODULES := wire recordcodec bridge bridge/embedded gateway e2e
+BINARIES := ./gateway/cmd/iggy-kafka-gateway ./bridge/embedded/cmd/iggy-embedded
+STATICCHECK_VERSION := v0.8.2
+STATICCHECK := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
+# The packages whose tests hang on their own files alone. The end-to-end suite starts programs, whose changes the test
+# cache does not see: it always runs.
+UNIT = $$(go list work | grep -v '/e2e/suite$$')
+SUITE := ./e2e/suite
+FUZZTIME ?= 20s
+BENCH ?= .
+
+# $(call each,COMMAND) runs the command in every module's folder.
+each = for module in $(MODULES); do echo "== $$module"; (cd $$module && $(1)); done
+
+.PHONY: help
+help: ## show the targets
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | expand -t 18
+
+.PHONY: build
+build: ## build the binaries into bin/
+	go build -o bin/ $(BINARIES)
+
+.PHONY: run
+run: build ## run the gateway with an Iggy of its own, data in ./iggy-kafka-data
+	IGGY_KAFKA_EMBEDDED=true exec bin/iggy-kafka-gateway
+
+.PHONY: test
+test: build ## unit tests, and Go clients against the gateway; needs Go alone
+	go test $(UNIT)
+	go test -count=1 $(SUITE)
+
+.PHONY: ci
+ci: lint verify-modules race ## all that a change must pass
+
+.PHONY: race
+race: ## every test under the race detector, the binaries that e2e starts included; fuzz targets run on their seeds
+	go test -race $(UNIT)
+	E2E_RACE=true go test -race -count=1 -timeout 20m $(SUITE)
+
+.PHONY: verify-modules
+verify-modules: ## each module builds, vets and tests on its own, as its importers see it
+	export GOWORK=off; $(call each,go mod tidy -diff && go build ./... && go vet ./... && go test -short ./...)
+
+.PHONY: lint
+lint: $(STATICCHECK) ## gofmt, go vet, staticcheck
+	unformatted=$$(gofmt -l $(MODULES)); if [[ -n "$$unformatted" ]]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
+	go vet work
+	$(call each,$(STATICCHECK) ./...)
+
+$(STATICCHECK):
+	mkdir -p bin
+	GOBIN=$(CURDIR)/bin go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+	mv bin/staticcheck $@
+
+.PHONY: fmt
+fmt: ## rewrite all Go files in gofmt's form
+	gofmt -w $(MODULES)
+
+.PHONY: fuzz
+fuzz: ## fuzz every target for FUZZTIME (20s) each
+	for module in $(MODULES); do (cd $$module; \
+		for package in $$(go list ./...); do \
+			targets=$$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); \
+			for target in $$targets; do echo "== $$package $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; done; \
+		done); done
+
+.PHONY: bench
+bench: ## the Go benchmarks that BENCH (all) names
+	go test -run '^$$' -bench '$(BENCH)' -benchmem work
+
+.PHONY: bench-e2e
+bench-e2e: ## a Kafka client through the gateway beside the Iggy SDK, in pairs; flags by ARGS='-pairs 3'
+	cd e2e && go run ./bench $(ARGS)

@@ -1,0 +1,138 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+)
+
+// Bridge is Kafka-shaped access to one Iggy server. All methods are safe for concurrent use; each takes a context
+// and returns within its deadline.
+type Bridge struct {
+	cfg     Config
+	buffers bufferPool
+	owner   *owner
+	self    *Session
+	control *connPool // the gateway's own small questions, which must not queue behind megabytes of records
+
+	clusterID string
+	epoch     atomic.Uint64 // rises when a connection is lost: every remembered end of a partition is void
+	view      topicView
+	states    stateTable
+}
+
+// Session is access as one Iggy user: the connections that carry its writes and its polls.
+type Session struct {
+	writes, reads *connPool
+}
+
+// Open signs in to Iggy, makes the default stream if it is missing, and checks that the streams of the topic map
+// exist and that the user may read. It tries until ctx is done when Iggy cannot be reached; a refusal ends it at once.
+func Open(ctx context.Context, cfg Config) (*Bridge, error) {
+	cfg = cfg.withDefaults()
+	if cfg.Names == nil {
+		return nil, errors.New("bridge: Config.Names is not set")
+	}
+	b := &Bridge{cfg: cfg, owner: newOwner()}
+	b.control = newConnPool(&b.cfg, &b.buffers, 2, b.connLost)
+	b.self = &Session{
+		writes: newConnPool(&b.cfg, &b.buffers, cfg.MaxWriteConnections, b.connLost),
+		reads:  newConnPool(&b.cfg, &b.buffers, cfg.MaxReadConnections, b.connLost),
+	}
+	b.view.init(b)
+	b.states.init(b)
+	if err := b.start(ctx); err != nil {
+		b.Close(ctx)
+		return nil, err
+	}
+	b.owner.spawn(b.reap)
+	return b, nil
+}
+
+func (b *Bridge) start(ctx context.Context) error {
+	for wait := redialMin; ; wait = min(2*wait, redialMax) {
+		err := b.prepare(ctx)
+		if err == nil || !IsRetryable(err) || IsLoginFailed(err) {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// prepare is one try at everything that Open promises.
+func (b *Bridge) prepare(ctx context.Context) error {
+	names := b.cfg.Names
+	for i, stream := range names.Streams() {
+		details, found, err := b.getStream(ctx, stream)
+		if IsUnauthorized(err) {
+			return fmt.Errorf("bridge: the gateway's iggy user %q must be able to read streams and topics: %w", b.cfg.Username, err)
+		}
+		if err != nil {
+			return err
+		}
+		isDefault := i == 0
+		switch {
+		case !found && !isDefault:
+			return fmt.Errorf("bridge: stream %q of the topic map: %w", stream,
+				&StatusError{Command: iggywire.CodeGetStream, Status: iggywire.StatusStreamNotFound})
+		case !found:
+			if details, err = b.createStream(ctx, stream); err != nil {
+				return err
+			}
+		}
+		if isDefault {
+			b.clusterID = clusterID(details.ID, details.CreatedAt)
+		}
+	}
+	_, err := b.Topics(ctx)
+	return err
+}
+
+// Self is the session of the gateway's own user.
+func (b *Bridge) Self() *Session { return b.self }
+
+// ClusterID is stable across restarts and the same for every gateway in front of one Iggy: 22 characters made from
+// the default stream's id and creation time.
+func (b *Bridge) ClusterID() string { return b.clusterID }
+
+// Close stops what runs, fails what waits with ErrClosed, and signs the connections out within ctx.
+func (b *Bridge) Close(ctx context.Context) {
+	b.owner.close()
+	for _, p := range []*connPool{b.self.writes, b.self.reads, b.control} {
+		p.close(ctx)
+	}
+}
+
+// connLost makes every remembered end void: the server may have been killed and may have lost what it had not
+// flushed.
+func (b *Bridge) connLost(err error) {
+	b.epoch.Add(1)
+	b.cfg.Logger.Warn("connection to iggy lost", "err", err)
+}
+
+// reap closes idle connections.
+func (b *Bridge) reap() {
+	tick := time.NewTicker(max(b.cfg.IdleTimeout/4, time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			for _, p := range []*connPool{b.self.writes, b.self.reads} {
+				p.reap(b.owner.life, b.cfg.IdleTimeout)
+			}
+		case <-b.owner.life.Done():
+			return
+		}
+	}
+}

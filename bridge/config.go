@@ -1,0 +1,74 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bridge
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"time"
+)
+
+// Config says how to reach one Iggy server and within which bounds. Zero values of the optional fields take the
+// defaults named beside them.
+type Config struct {
+	// Addr is host:port of Iggy's TCP listener. TLS, when not nil, wraps every connection.
+	Addr string
+	TLS  *tls.Config
+	// Username and Password are the gateway's own Iggy user.
+	Username, Password string
+
+	// Names maps Kafka topic names to Iggy streams and topics. The default stream is created when it is missing.
+	Names *Names
+	// InternalTopics are Kafka topic names that clients may read and not change.
+	InternalTopics []string
+
+	// MaxWriteConnections bounds the connections that carry writes (256), MaxReadConnections those that carry
+	// polls (8). Idle ones close after IdleTimeout (10 min).
+	MaxWriteConnections, MaxReadConnections int
+	IdleTimeout                             time.Duration
+	// DialTimeout bounds connecting and signing in (5 s). CallTimeout is when a connection that owes an answer
+	// counts as hung (10 s); callers' contexts end their own waiting earlier.
+	DialTimeout, CallTimeout time.Duration
+	// MaxAnswerSize is the largest answer read, in bytes (256 MiB).
+	MaxAnswerSize int
+
+	// TopicViewAge is how long names, ids and partition counts may be served from memory (1 s).
+	TopicViewAge time.Duration
+	// LaneIdle is when a lane with nothing to do goes (10 min); LaneQueue is how many batches one lane holds (4,096).
+	LaneIdle  time.Duration
+	LaneQueue int
+
+	// Dial replaces the network, for tests.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Logger gets one line per connection lost and per fault worth an operator's eye.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.MaxWriteConnections, 256)
+	setDefault(&c.MaxReadConnections, 8)
+	setDefault(&c.IdleTimeout, 10*time.Minute)
+	setDefault(&c.DialTimeout, 5*time.Second)
+	setDefault(&c.CallTimeout, 10*time.Second)
+	setDefault(&c.MaxAnswerSize, 256<<20)
+	setDefault(&c.TopicViewAge, time.Second)
+	setDefault(&c.LaneIdle, 10*time.Minute)
+	setDefault(&c.LaneQueue, 4096)
+	if c.Dial == nil {
+		c.Dial = (&net.Dialer{}).DialContext
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}

@@ -1,0 +1,72 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command iggy-embedded runs the embedded Iggy server alone. The first line that
+// it prints says where it listens.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "iggy-embedded:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends.
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	cfg, err := parse(args, getenv, stderr)
+	if err != nil {
+		return err
+	}
+	server, err := embedded.Start(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "iggy-embedded listening on %s\n", server.Addr())
+	if err == nil {
+		<-ctx.Done()
+	}
+	return errors.Join(err, server.Close())
+}
+
+// parse reads flags, and the root user's name and password also from the
+// variables IGGY_USERNAME and IGGY_PASSWORD, where a password is not seen by
+// everybody who lists processes.
+func parse(args []string, getenv func(string) string, stderr io.Writer) (embedded.Config, error) {
+	var cfg embedded.Config
+	flags := flag.NewFlagSet("iggy-embedded", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&cfg.Addr, "addr", "127.0.0.1:8090", "host:port to listen on; port 0 takes any free one")
+	flags.StringVar(&cfg.DataDir, "data-dir", "", "folder to keep data in")
+	flags.BoolVar(&cfg.InMemory, "memory", false, "keep data in memory only, instead of --data-dir")
+	flags.BoolVar(&cfg.NoFsync, "no-fsync", false, "answer writes before they are on the disk")
+	flags.StringVar(&cfg.Username, "username", getenv("IGGY_USERNAME"), "root user; also IGGY_USERNAME; default iggy")
+	flags.StringVar(&cfg.Password, "password", "", "root user's password; also IGGY_PASSWORD; default iggy")
+	if err := flags.Parse(args); err != nil {
+		return cfg, err
+	}
+	if flags.NArg() > 0 {
+		return cfg, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if cfg.Password == "" {
+		cfg.Password = getenv("IGGY_PASSWORD")
+	}
+	return cfg, nil
+}

@@ -1,0 +1,82 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"errors"
+	"time"
+)
+
+// Config says how a [Server] listens and where it keeps its data. The zero value
+// of a field means its default.
+type Config struct {
+	// Addr is the host:port to listen on; port 0 takes any free one.
+	// Default 127.0.0.1:0.
+	Addr string
+
+	// DataDir is the folder that holds everything; it is created if missing, and
+	// one server at a time may use it. Required unless InMemory is set.
+	DataDir string
+
+	// InMemory keeps everything in memory, and nothing after Close.
+	InMemory bool
+
+	// NoFsync answers writes before they reach the disk. After a crash of the
+	// process nothing is lost, after one of the machine what was written last is.
+	NoFsync bool
+
+	// Username and Password are those of the root user. Default iggy, iggy. They
+	// hold for every start: a changed password replaces the one before.
+	Username, Password string
+
+	// MaxConnections bounds the open connections; a further one is closed at
+	// once. Default 1,024.
+	MaxConnections int
+
+	// MaxSendSize bounds the body of one send in bytes; a longer one is refused
+	// and its connection closed. Default 128 MiB.
+	MaxSendSize int
+
+	// IOTimeout is how long a peer may stall in the middle of a request or while
+	// an answer is written to it. Between requests a connection may rest for
+	// ever. Default 30 s.
+	IOTimeout time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.Addr, "127.0.0.1:0")
+	setDefault(&c.Username, "iggy")
+	setDefault(&c.Password, "iggy")
+	setDefault(&c.MaxConnections, 1024)
+	setDefault(&c.MaxSendSize, 128<<20)
+	setDefault(&c.IOTimeout, 30*time.Second)
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (c Config) validate() error {
+	var faults []error
+	if c.DataDir == "" && !c.InMemory {
+		faults = append(faults, errors.New("DataDir is empty and InMemory is not set"))
+	}
+	if c.DataDir != "" && c.InMemory {
+		faults = append(faults, errors.New("DataDir and InMemory are both set"))
+	}
+	if !validUsername(c.Username) {
+		faults = append(faults, errors.New("Username is not 3 to 50 bytes"))
+	}
+	if !validPassword(c.Password) {
+		faults = append(faults, errors.New("Password is not 3 to 100 bytes"))
+	}
+	if c.MaxConnections < 0 || c.MaxSendSize < 0 || c.IOTimeout < 0 {
+		faults = append(faults, errors.New("a limit is negative"))
+	}
+	return errors.Join(faults...)
+}

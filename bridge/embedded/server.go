@@ -1,0 +1,165 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+)
+
+// Server is a running server. Its methods may be called from any goroutine.
+type Server struct {
+	cfg      Config
+	listener net.Listener
+	store    store
+	catalog  catalog
+	started  time.Time
+
+	now   func() uint64   // µs since 1970
+	newID func() [16]byte // random
+
+	accepting sync.WaitGroup // the accept loop and, through it, the sessions
+	closeOnce sync.Once
+	closeErr  error
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[uint32]*session
+	nextID   uint32
+}
+
+// Start opens the data, listens and serves until [Server.Close]. ctx bounds the
+// start alone.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("embedded: config: %w", err)
+	}
+	st, err := openStore(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: open %s: %w", cfg.DataDir, err)
+	}
+	s := &Server{
+		cfg:      cfg,
+		store:    st,
+		started:  time.Now(),
+		now:      func() uint64 { return uint64(time.Now().UnixMicro()) },
+		newID:    randomID,
+		sessions: make(map[uint32]*session),
+	}
+	if err := s.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("embedded: load catalogue: %w", err), st.close())
+	}
+	var lc net.ListenConfig
+	s.listener, err = lc.Listen(ctx, "tcp", cfg.Addr)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("embedded: listen: %w", err), st.close())
+	}
+	s.accepting.Go(s.accept)
+	return s, nil
+}
+
+func openStore(cfg Config) (store, error) {
+	if cfg.InMemory {
+		return memoryStore{}, nil
+	}
+	return openPebble(cfg.DataDir, !cfg.NoFsync)
+}
+
+// randomID returns a random UUID: what Iggy gives to a message without an id.
+func randomID() (id [16]byte) {
+	rand.Read(id[:]) // never fails: it ends the process instead
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// Addr is the address that the server listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close stops listening, ends all connections, waits for every goroutine and
+// closes the data. Requests whose answer was not written yet may have been
+// carried out. It may be called more than once.
+func (s *Server) Close() error {
+	s.closeOnce.Do(func() {
+		err := s.listener.Close()
+		s.mu.Lock()
+		s.closed = true
+		for _, session := range s.sessions {
+			session.conn.Close()
+		}
+		s.mu.Unlock()
+		s.accepting.Wait()
+		s.closeErr = errors.Join(err, s.store.close())
+	})
+	return s.closeErr
+}
+
+// accept serves connections until the listener is closed. Any other failure to
+// accept (no file descriptors left, say) is waited out.
+func (s *Server) accept() {
+	var sessions sync.WaitGroup
+	defer sessions.Wait()
+	for {
+		conn, err := s.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(acceptPause)
+			continue
+		}
+		if session := s.join(conn); session != nil {
+			sessions.Go(func() {
+				session.run()
+				s.leave(session)
+			})
+		}
+	}
+}
+
+// acceptPause keeps a failing accept from taking a whole core.
+const acceptPause = 10 * time.Millisecond
+
+// join registers a connection, or closes it when there are too many or the
+// server is closing.
+func (s *Server) join(conn net.Conn) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.sessions) >= s.cfg.MaxConnections {
+		conn.Close()
+		return nil
+	}
+	s.nextID++
+	session := newSession(s, conn, s.nextID)
+	s.sessions[session.id] = session
+	return session
+}
+
+func (s *Server) leave(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, session.id)
+}
+
+// commit hands a change of the catalogue to the store, under the catalogue's
+// mutex; the function that it returns, called without the mutex, waits until
+// the change is durable.
+func (s *Server) commit(records []record, dropped []logRange) (wait func() iggywire.Status) {
+	done := make(chan error, 1)
+	s.store.commit(records, dropped, func(err error) { done <- err })
+	return func() iggywire.Status {
+		if <-done != nil {
+			return iggywire.StatusError
+		}
+		return iggywire.StatusOK
+	}
+}

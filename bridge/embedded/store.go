@@ -1,0 +1,74 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package embedded
+
+// logID names the log of one partition. An incarnation belongs to one life of
+// one topic (a purge begins a new one) and is never used again, so that what is
+// left of a deleted topic can never be taken for its successor's.
+type logID struct {
+	incarnation uint64
+	partition   uint32
+}
+
+// entry is the messages of one send, stamped and in wire form.
+type entry struct {
+	base      uint64 // offset of the first message
+	timestamp uint64 // of all of them, µs since 1970
+	count     uint32 // at least 1
+	size      uint64 // bytes of the log up to and with this entry
+	messages  []byte
+}
+
+// end is the offset behind the entry.
+func (e *entry) end() uint64 { return e.base + uint64(e.count) }
+
+// record is one fact of the catalogue; a nil value takes it back.
+type record struct {
+	key   string
+	value []byte
+}
+
+// logRange is the logs of an incarnation from one partition on.
+type logRange struct {
+	incarnation uint64
+	from        uint32
+}
+
+// store keeps the catalogue's records and the partitions' logs. Writes take
+// effect in the order in which they were handed over, whoever handed them over:
+// a message that is there after a crash never lacks its topic.
+type store interface {
+	// load returns all records, in the order of their keys. It is called once,
+	// before anything else.
+	load() ([]record, error)
+
+	// open returns a log and its last entry without its messages, the zero entry
+	// for an empty log.
+	open(id logID) (messageLog, entry, error)
+
+	// commit writes records and drops logs. It does not wait: done is called once
+	// they are durable, or with the error that keeps them from being so.
+	commit(records []record, dropped []logRange, done func(error))
+
+	// close waits for what was handed over and lets go of everything.
+	close() error
+}
+
+// messageLog is the log of one partition.
+type messageLog interface {
+	// append adds an entry, whose base is the end of the one before. It does not
+	// wait: done is called once the entry is durable, or with the error that keeps
+	// it from being so; calls come in the order of the appends, perhaps before
+	// append returns. The log keeps e.messages, which must not change any more.
+	append(e entry, done func(error))
+
+	// read returns the messages from offset from on: up to count, none at end or
+	// behind. The slices may be the log's own memory, which does not change.
+	// from < end, and end is no higher than what was reported done.
+	read(from, end uint64, count uint32) ([][]byte, uint32, error)
+
+	// find returns the lowest offset below end whose message came at timestamp or
+	// later, or end.
+	find(timestamp, end uint64) (uint64, error)
+}

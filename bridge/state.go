@@ -1,0 +1,243 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+)
+
+// Bounds is what is known of one partition.
+type Bounds struct {
+	Start int64 // the first offset kept
+	Next  int64 // the offset that the next record gets: Kafka's high watermark
+	// MessageSize is the average size in Iggy's form, header included, in bytes; 0 when there are no messages.
+	MessageSize int64
+}
+
+// stateTable holds a topicState for each topic in use.
+type stateTable struct {
+	b  *Bridge
+	mu sync.Mutex
+	m  map[TopicID]*topicState
+}
+
+func (s *stateTable) init(b *Bridge) {
+	s.b = b
+	s.m = map[TopicID]*topicState{}
+}
+
+func (s *stateTable) of(t *Topic) *topicState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.m[t.ID]
+	if st == nil {
+		st = &topicState{b: s.b, topic: t, made: time.Now(), watches: map[*Watch]struct{}{}}
+		st.ends = sharedCall[[]Bounds]{owner: s.b.owner, load: st.loadEnds}
+		s.m[t.ID] = st
+	}
+	return st
+}
+
+// keepOnly forgets the states of topics that are gone; their lanes end. asked is when the view was asked for: a
+// younger state may belong to a topic that the view is too old to show.
+func (s *stateTable) keepOnly(view *TopicView, asked time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, st := range s.m {
+		if _, there := view.byID[id]; !there && st.made.Before(asked) {
+			delete(s.m, id)
+			st.retire()
+		}
+	}
+}
+
+// topicState is what this gateway knows of the partitions of one topic, its lanes for them, and who waits for news.
+type topicState struct {
+	b     *Bridge
+	topic *Topic
+	made  time.Time
+	ends  sharedCall[[]Bounds]
+
+	mu      sync.Mutex
+	parts   []partitionState
+	asOf    time.Time // when Iggy was last asked about all partitions
+	gone    bool
+	watches map[*Watch]struct{}
+	probing bool
+	pause   time.Duration // between the prober's looks
+}
+
+// partitionState: knowledge may come out of order (a lane's confirmation and an answer that was on its way before
+// it), so it carries the time after which it was true.
+type partitionState struct {
+	lane    *lane
+	next    int64
+	known   bool
+	asOf    time.Time // next was the truth at this moment
+	start   int64
+	removed int64 // next - messages kept, when start was learnt; -1: not yet
+	size    int64 // average message size
+}
+
+// part returns the state of a partition, growing the table. mu is held.
+func (st *topicState) part(p int32) *partitionState {
+	for int(p) >= len(st.parts) {
+		st.parts = append(st.parts, partitionState{removed: -1})
+	}
+	return &st.parts[p]
+}
+
+// learn takes in that next was the partition's end at some moment between asked and answered. Knowledge asked for
+// after the last we have replaces it, also downwards: a killed server may have lost messages, a purge removes them.
+// Knowledge that overlaps it may be the older one, so the higher end counts. It reports a change. mu is held.
+func (p *partitionState) learn(next int64, asked, answered time.Time) bool {
+	before, knew := p.next, p.known
+	if !p.known || asked.After(p.asOf) {
+		p.next = next
+	} else {
+		p.next = max(p.next, next)
+	}
+	p.known = true
+	if answered.After(p.asOf) {
+		p.asOf = answered
+	}
+	return !knew || p.next != before
+}
+
+// advance is learn for one partition, and wakes who waits.
+func (st *topicState) advance(p int32, next int64, asked time.Time) {
+	st.mu.Lock()
+	changed := st.part(p).learn(next, asked, time.Now())
+	if changed {
+		st.wake()
+	}
+	st.mu.Unlock()
+}
+
+// wake tells every watch that something changed. mu is held.
+func (st *topicState) wake() {
+	for w := range st.watches {
+		select {
+		case w.c <- struct{}{}:
+		default: // it has not taken the last one yet
+		}
+	}
+}
+
+// loadEnds asks Iggy for the ends of all partitions.
+func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
+	ctx, cancel := context.WithTimeout(ctx, st.b.cfg.CallTimeout)
+	defer cancel()
+	asked := time.Now()
+	details, found, err := st.b.getTopic(ctx, st.topic.Iggy)
+	if err != nil {
+		return nil, err
+	}
+	if !found || details.ID != st.topic.number || details.CreatedAt != st.topic.createdAt {
+		st.b.view.drop() // deleted, and perhaps made again
+		return nil, fmt.Errorf("bridge: topic %q: %w", st.topic.Name, ErrTopicNotFound)
+	}
+	answered := time.Now()
+
+	st.mu.Lock()
+	changed := false
+	bounds := make([]Bounds, len(details.PartitionList))
+	var unsure []int32
+	for i := range details.PartitionList {
+		d := &details.PartitionList[i]
+		if d.ID != uint32(i) {
+			st.mu.Unlock()
+			return nil, fmt.Errorf("%w: topic %q lists partition %d at place %d", ErrMalformed, st.topic.Name, d.ID, i)
+		}
+		p := st.part(int32(i))
+		next, kept := endOf(d)
+		if p.learn(next, asked, answered) {
+			changed = true
+		}
+		if d.Messages > 0 {
+			p.size = int64(d.Size / d.Messages)
+		}
+		switch removed := next - kept; {
+		case removed <= 0:
+			p.start, p.removed = 0, 0
+		case removed != p.removed:
+			unsure = append(unsure, int32(i))
+		}
+		bounds[i] = Bounds{Start: p.start, Next: p.next, MessageSize: p.size}
+	}
+	st.asOf = asked
+	if changed {
+		st.wake()
+	}
+	st.mu.Unlock()
+
+	for _, i := range unsure {
+		if err := st.learnStart(ctx, i, &bounds[i], &details.PartitionList[i]); err != nil {
+			return nil, err
+		}
+	}
+	return bounds, nil
+}
+
+// endOf reads a partition's end: current offset 0 with no messages is the empty partition, whose next offset is 0.
+func endOf(d *iggywire.Partition) (next, kept int64) {
+	if d.CurrentOffset == 0 && d.Messages == 0 {
+		return 0, 0
+	}
+	return int64(d.CurrentOffset) + 1, int64(d.Messages)
+}
+
+// learnStart asks for the first message kept: retention took some away since start was last known.
+func (st *topicState) learnStart(ctx context.Context, partition int32, bounds *Bounds, d *iggywire.Partition) error {
+	res, err := st.b.poll(ctx, st.b.self, pollRequest(st.topic.Iggy, partition, iggywire.PollFirst, 0, 1))
+	if err != nil {
+		return err
+	}
+	defer res.Release()
+	start := bounds.Next
+	if len(res.Messages) > 0 {
+		start = int64(iggywire.MessageOffset(res.Messages))
+	}
+	next, kept := endOf(d)
+	st.mu.Lock()
+	p := st.part(partition)
+	p.start, p.removed = start, next-kept
+	st.mu.Unlock()
+	bounds.Start = start
+	return nil
+}
+
+// Bounds asks Iggy for the bounds of all partitions of t, by partition. Whatever was acknowledged before the call is
+// in the answer. The slice is shared with others who asked at the same time: it must not be changed.
+func (b *Bridge) Bounds(ctx context.Context, t *Topic) ([]Bounds, error) {
+	return b.states.of(t).ends.do(ctx)
+}
+
+// KnownBounds returns what is known of a partition without asking: from its lane, from records read, from the last
+// answers. ok is false when nothing is known. Native producers may have written since.
+func (b *Bridge) KnownBounds(t *Topic, partition int32) (bounds Bounds, ok bool) {
+	st := b.states.of(t)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	p := st.part(partition)
+	return Bounds{Start: p.start, Next: p.next, MessageSize: p.size}, p.known && p.removed >= 0
+}
+
+// retire ends the lanes of a topic that is gone and wakes its watches, who will see that it is.
+func (st *topicState) retire() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.gone = true
+	for i := range st.parts {
+		if l := st.parts[i].lane; l != nil {
+			l.retire()
+		}
+	}
+	st.wake()
+}

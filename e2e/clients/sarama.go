@@ -1,0 +1,114 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/IBM/sarama"
+)
+
+// Sarama is IBM/sarama. Its value is the broker's address.
+type Sarama struct{ Addr string }
+
+func (Sarama) Name() string { return "sarama" }
+
+func (Sarama) Features() Features { return Features{Idempotent: true, TellsOffset: true} }
+
+func (s Sarama) CreateTopic(_ context.Context, topic string, partitions int) error {
+	admin, err := sarama.NewClusterAdmin([]string{s.Addr}, sarama.NewConfig())
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		admin.CreateTopic(topic, &sarama.TopicDetail{NumPartitions: int32(partitions), ReplicationFactor: 1}, false),
+		admin.Close())
+}
+
+func (s Sarama) DeleteTopic(_ context.Context, topic string) error {
+	admin, err := sarama.NewClusterAdmin([]string{s.Addr}, sarama.NewConfig())
+	if err != nil {
+		return err
+	}
+	return errors.Join(admin.DeleteTopic(topic), admin.Close())
+}
+
+func (s Sarama) Produce(_ context.Context, to Destination, records []Record) ([]int64, error) {
+	config := sarama.NewConfig()
+	config.Producer.Partitioner = sarama.NewManualPartitioner
+	config.Producer.RequiredAcks = sarama.RequiredAcks(to.Acks)
+	config.Producer.Return.Successes = true
+	config.Producer.Idempotent = to.Idempotent
+	config.Producer.Flush.MaxMessages = to.BatchSize
+	if to.Idempotent {
+		config.Net.MaxOpenRequests = 1 // sarama demands it
+	}
+	if err := config.Producer.Compression.UnmarshalText([]byte(to.Codec)); err != nil {
+		return nil, err
+	}
+	producer, err := sarama.NewSyncProducer([]string{s.Addr}, config)
+	if err != nil {
+		return nil, err
+	}
+	batch := make([]*sarama.ProducerMessage, len(records))
+	for i, r := range records {
+		m := &sarama.ProducerMessage{Topic: to.Topic, Partition: int32(to.Partition), Timestamp: toTime(r.Timestamp)}
+		if r.Key != nil {
+			m.Key = sarama.ByteEncoder(r.Key)
+		}
+		if r.Value != nil {
+			m.Value = sarama.ByteEncoder(r.Value)
+		}
+		for _, h := range r.Headers {
+			m.Headers = append(m.Headers, sarama.RecordHeader{Key: []byte(h.Name), Value: h.Value})
+		}
+		batch[i] = m
+	}
+	if err := errors.Join(producer.SendMessages(batch), producer.Close()); err != nil || to.Acks == AcksNone {
+		return nil, err
+	}
+	offsets := make([]int64, len(batch))
+	for i, m := range batch {
+		offsets[i] = m.Offset
+	}
+	return offsets, nil
+}
+
+func (s Sarama) Consume(ctx context.Context, topic string, partition int, offset int64, n int) ([]Record, error) {
+	config := sarama.NewConfig()
+	config.Consumer.Return.Errors = true
+	config.Consumer.MaxWaitTime = 100 * time.Millisecond // Close waits for the last Fetch
+	consumer, err := sarama.NewConsumer([]string{s.Addr}, config)
+	if err != nil {
+		return nil, err
+	}
+	from, err := consumer.ConsumePartition(topic, int32(partition), offset)
+	if err != nil {
+		return nil, errors.Join(err, consumer.Close())
+	}
+	records, err := saramaRead(ctx, from, n)
+	return records, errors.Join(err, from.Close(), consumer.Close())
+}
+
+func saramaRead(ctx context.Context, from sarama.PartitionConsumer, n int) ([]Record, error) {
+	var records []Record
+	for len(records) < n {
+		select {
+		case m := <-from.Messages():
+			record := Record{Offset: m.Offset, Timestamp: m.Timestamp.UnixMilli(), Key: m.Key, Value: m.Value}
+			for _, h := range m.Headers {
+				record.Headers = append(record.Headers, Header{string(h.Key), h.Value})
+			}
+			records = append(records, record)
+		case err := <-from.Errors():
+			return records, err
+		case <-ctx.Done():
+			return records, fmt.Errorf("after %d of %d records: %w", len(records), n, ctx.Err())
+		}
+	}
+	return records, nil
+}

@@ -1,0 +1,73 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Binaries are the paths of the programs under test.
+type Binaries struct {
+	Gateway string // iggy-kafka-gateway
+	Iggy    string // iggy-embedded
+}
+
+// Build compiles the programs into dir. Each is built in its own module, so this works inside the workspace and without it.
+func Build(ctx context.Context, dir string) (Binaries, error) {
+	root, err := repository()
+	if err != nil {
+		return Binaries{}, err
+	}
+	build := func(module, name string) (string, error) {
+		path := filepath.Join(dir, name)
+		args := []string{"build", "-o", path}
+		if os.Getenv("E2E_RACE") == "true" {
+			args = append(args, "-race")
+		}
+		cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+name)...)
+		cmd.Dir = filepath.Join(root, module)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("harness: building %s: %w\n%s", name, err, out)
+		}
+		return path, nil
+	}
+	gateway, gatewayErr := build("gateway", "iggy-kafka-gateway")
+	iggy, iggyErr := build("bridge/embedded", "iggy-embedded")
+	return Binaries{Gateway: gateway, Iggy: iggy}, errors.Join(gatewayErr, iggyErr)
+}
+
+// repository finds the folder of go.work, above the package whose test or program runs.
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("harness: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("harness: no go.work above the working folder")
+		}
+		dir = parent
+	}
+}
+
+// environment is this process's without what would configure a program under test behind the test's back.
+func environment(extra ...string) []string {
+	var env []string
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "IGGY_") && !strings.HasPrefix(entry, "KAFKA_") {
+			env = append(env, entry)
+		}
+	}
+	return append(env, extra...)
+}

@@ -1,0 +1,186 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Iggy says how a native client reaches the Iggy server behind a target, and where the gateway keeps its topics.
+type Iggy struct{ Addr, Username, Password, Stream string }
+
+// Target is something that Kafka clients can be run against. Its methods are for one goroutine at a time.
+type Target struct {
+	Name    string
+	Kafka   string // host:port for clients
+	Iggy    *Iggy  // nil: no Iggy there, it is a Kafka broker
+	Durable bool   // records survive Restart and Crash, which can be called then
+
+	start   func(ctx context.Context) (*process, error) // the gateway
+	gateway *process
+	iggy    *process // an Iggy server of this target's own, or nil
+}
+
+// Kind is a sort of target that can be started.
+type Kind struct {
+	Name      string
+	Reference bool // a broker to compare with, none of our programs
+	Start     func(ctx context.Context, bin Binaries, dir string, settings ...string) (*Target, error)
+}
+
+// Kinds lists what can be started here: the gateway in all its forms, and what the environment names.
+func Kinds() []Kind {
+	kinds := []Kind{
+		{Name: "embedded-memory", Start: startEmbeddedMemory},
+		{Name: "embedded-durable", Start: startEmbeddedDurable},
+		{Name: "separate", Start: startSeparate},
+	}
+	if os.Getenv("IGGY_ADDR") != "" {
+		kinds = append(kinds, Kind{Name: "iggy", Start: startRealIggy})
+	}
+	if os.Getenv("KAFKA_ADDR") != "" {
+		kinds = append(kinds, Kind{Name: "kafka", Reference: true, Start: startKafka})
+	}
+	return kinds
+}
+
+// startEmbeddedMemory runs one gateway with Iggy in its memory. Settings are variables (NAME=value) of the gateway.
+func startEmbeddedMemory(ctx context.Context, bin Binaries, dir string, settings ...string) (*Target, error) {
+	return startEmbedded(ctx, "embedded-memory", bin, dir, append([]string{"IGGY_KAFKA_EMBEDDED_STORE=memory"}, settings...))
+}
+
+func startEmbeddedDurable(ctx context.Context, bin Binaries, dir string, settings ...string) (*Target, error) {
+	t, err := startEmbedded(ctx, "embedded-durable", bin, dir, append([]string{"IGGY_KAFKA_DATA_DIR=" + filepath.Join(dir, "data")}, settings...))
+	if err == nil {
+		t.Durable = true
+	}
+	return t, err
+}
+
+func startEmbedded(ctx context.Context, name string, bin Binaries, dir string, settings []string) (*Target, error) {
+	iggyAddr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	t := &Target{Name: name, Iggy: &Iggy{Addr: iggyAddr, Username: "iggy", Password: "iggy", Stream: "kafka"}}
+	return t, t.startGateway(ctx, bin, dir, append([]string{
+		"IGGY_KAFKA_EMBEDDED=true",
+		"IGGY_KAFKA_EMBEDDED_ADDR=" + iggyAddr,
+		"IGGY_KAFKA_AUTO_CREATE_TOPICS=false",
+	}, settings...))
+}
+
+// startSeparate runs the gateway in front of the embedded server as a process of its own.
+func startSeparate(ctx context.Context, bin Binaries, dir string, settings ...string) (*Target, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	t := &Target{Name: "separate", Durable: true, Iggy: &Iggy{Addr: addr, Username: "iggy", Password: "iggy", Stream: "kafka"}}
+	t.iggy, err = launch(ctx, "iggy-embedded", t.logFile(dir, "iggy-embedded"), addr, bin.Iggy,
+		[]string{"--addr", addr, "--data-dir", filepath.Join(dir, "data")}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.startGateway(ctx, bin, dir, append(iggySettings(t.Iggy), settings...))
+}
+
+// startRealIggy runs the gateway in front of the server that IGGY_ADDR names, on a stream of this run's own.
+func startRealIggy(ctx context.Context, bin Binaries, dir string, settings ...string) (*Target, error) {
+	t := &Target{Name: "iggy", Durable: true, Iggy: &Iggy{
+		Addr:     os.Getenv("IGGY_ADDR"),
+		Username: cmp.Or(os.Getenv("IGGY_USERNAME"), "iggy"),
+		Password: cmp.Or(os.Getenv("IGGY_PASSWORD"), "iggy"),
+		Stream:   "e2e-" + strings.ToLower(rand.Text()),
+	}}
+	return t, t.startGateway(ctx, bin, dir, append(iggySettings(t.Iggy), settings...))
+}
+
+// startKafka takes the broker that KAFKA_ADDR names; it can be neither configured nor restarted.
+func startKafka(context.Context, Binaries, string, ...string) (*Target, error) {
+	return &Target{Name: "kafka", Kafka: os.Getenv("KAFKA_ADDR")}, nil
+}
+
+func iggySettings(i *Iggy) []string {
+	return []string{
+		"IGGY_KAFKA_IGGY_ADDR=" + i.Addr,
+		"IGGY_KAFKA_IGGY_USERNAME=" + i.Username,
+		"IGGY_KAFKA_IGGY_PASSWORD=" + i.Password,
+		"IGGY_KAFKA_IGGY_STREAM=" + i.Stream,
+	}
+}
+
+// startGateway starts the target's gateway; what is running already is stopped if that fails.
+func (t *Target) startGateway(ctx context.Context, bin Binaries, dir string, settings []string) error {
+	addr, err := freeAddr()
+	if err != nil {
+		return errors.Join(err, t.Close(ctx))
+	}
+	t.Kafka = addr
+	env := append([]string{"IGGY_KAFKA_BIND_ADDR=" + addr, "IGGY_KAFKA_INSTANCE_ID=1"}, settings...)
+	t.start = func(ctx context.Context) (*process, error) {
+		return launch(ctx, "gateway", t.logFile(dir, "gateway"), addr, bin.Gateway, nil, env)
+	}
+	if t.gateway, err = t.start(ctx); err != nil {
+		return errors.Join(err, t.Close(ctx))
+	}
+	return nil
+}
+
+// Restart stops the gateway in good order and starts it again at the same address, with its data.
+func (t *Target) Restart(ctx context.Context) error {
+	if err := t.gateway.stop(ctx); err != nil {
+		return err
+	}
+	return t.restart(ctx)
+}
+
+// Crash kills the gateway, with the Iggy server if that is embedded in it, and starts it again.
+func (t *Target) Crash(ctx context.Context) error {
+	t.gateway.kill()
+	return t.restart(ctx)
+}
+
+func (t *Target) restart(ctx context.Context) (err error) {
+	t.gateway, err = t.start(ctx)
+	return err
+}
+
+// Close stops what runs. An error says that a program did not end well, which is a fault of the program.
+func (t *Target) Close(ctx context.Context) error {
+	var errs []error
+	for _, p := range []*process{t.gateway, t.iggy} {
+		if p != nil {
+			errs = append(errs, p.stop(ctx))
+		}
+	}
+	t.gateway, t.iggy = nil, nil
+	return errors.Join(errs...)
+}
+
+// Logs returns the ends of the programs' logs.
+func (t *Target) Logs() string {
+	var logs strings.Builder
+	for _, p := range []*process{t.gateway, t.iggy} {
+		if p != nil {
+			fmt.Fprintln(&logs, p.tail())
+		}
+	}
+	return logs.String()
+}
+
+// logFile names a program's log: in dir, which goes with the run, or in the folder that E2E_LOGS keeps.
+func (t *Target) logFile(dir, program string) string {
+	if kept := os.Getenv("E2E_LOGS"); kept != "" {
+		return filepath.Join(kept, t.Name+"-"+program+".log")
+	}
+	return filepath.Join(dir, program+".log")
+}

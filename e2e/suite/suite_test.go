@@ -1,0 +1,108 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package suite
+
+import (
+	"context"
+	"crypto/rand"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/e2e/clients"
+	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
+)
+
+// scenario is one test, run against every target.
+type scenario struct {
+	name string
+	run  func(t *testing.T, target *harness.Target)
+}
+
+// scenarios are run in this order; the last ones restart the gateway.
+func scenarios() []scenario {
+	return []scenario{
+		{"topics", testTopics},
+		{"codecs", testCodecs},
+		{"edge-records", testEdgeRecords},
+		{"acks", testAcks},
+		{"partitions", testPartitions},
+		{"idempotent", testIdempotent},
+		{"offsets", testOffsets},
+		{"long-poll", testLongPoll},
+		{"native", testNative},
+		{"kcat", testKcat},
+		{"restart", testRestart},
+		{"crash", testCrash},
+	}
+}
+
+func TestSuite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers: not in short mode")
+	}
+	dir := t.TempDir()
+	build := sync.OnceValues(func() (harness.Binaries, error) { return harness.Build(t.Context(), dir) })
+	for _, kind := range harness.Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
+			target := start(t, kind, build)
+			for _, s := range scenarios() {
+				t.Run(s.name, func(t *testing.T) { s.run(t, target) })
+			}
+		})
+	}
+}
+
+// start starts a target for the rest of the test; its logs are shown if the test fails.
+func start(t *testing.T, kind harness.Kind, build func() (harness.Binaries, error), settings ...string) *harness.Target {
+	t.Helper()
+	var bin harness.Binaries
+	if !kind.Reference {
+		var err error
+		if bin, err = build(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target, err := kind.Start(t.Context(), bin, t.TempDir(), settings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(target.Logs())
+		}
+		if err := target.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return target
+}
+
+// limit bounds one step of a test.
+const limit = 30 * time.Second
+
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// newTopic creates a topic of the test's own with each client's way of doing so.
+func newTopic(t *testing.T, client clients.Client, partitions int) string {
+	t.Helper()
+	topic := topicName(t)
+	if err := client.CreateTopic(within(t, limit), topic, partitions); err != nil {
+		t.Fatalf("%s creates topic %s: %v", client.Name(), topic, err)
+	}
+	return topic
+}
+
+// topicName is the test's name in the characters that Kafka allows, and something random: topics outlive a run.
+func topicName(t *testing.T) string {
+	name := regexp.MustCompile(`[^a-zA-Z0-9-]+`).ReplaceAllString(strings.TrimPrefix(t.Name(), "TestSuite/"), "-")
+	return name + "-" + strings.ToLower(rand.Text()[:8])
+}

@@ -1,0 +1,257 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+)
+
+// Metadata (3), v0-13.
+//
+// v1: brokers' racks, controller, is_internal; a null list asks for all topics, an empty one for none (v0: empty asks
+// for all). v2: cluster id. v3: throttle. v4: allow_auto_topic_creation. v5: offline replicas. v7: leader epoch.
+// v8: authorized operations (KIP-430). v9: flexible. v10: topic ids (KIP-516). v12: asking by topic id. v13: a
+// top-level error code.
+
+// The operations that every client is allowed while there is no authorizer, as AclEntry.supportedOperations has them.
+const (
+	topicOperations    = 3576 // READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS
+	clusterOperations  = 8096 // CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE
+	operationsNotAsked = -2147483648
+)
+
+// metadataTimeout bounds what one answer waits for Iggy.
+const metadataTimeout = 5 * time.Second
+
+// topicRef is how a request names a topic: by name, or by id from some version on.
+type topicRef struct {
+	name string
+	id   bridge.TopicID
+}
+
+func (a *API) metadata(ctx context.Context, conn *server.Conn, req *kmsg.MetadataRequest) (kmsg.Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
+	defer cancel()
+	if resp := refuseMetadata(req); resp != nil {
+		return resp, nil
+	}
+	resp := a.metadataResponse(conn, req)
+	if asksForAll(req) {
+		view, err := a.Bridge.Topics(ctx)
+		if err != nil {
+			// An answer without topics would be a lie that no client retries; a closed connection is retried.
+			return nil, fmt.Errorf("api: metadata of all topics: %w", err)
+		}
+		a.addAllTopics(resp, view, req)
+		return resp, nil
+	}
+	refs := metadataRefs(req)
+	if len(refs) == 0 {
+		return resp, nil
+	}
+	view, err := a.Bridge.Topics(ctx)
+	if err == nil && a.AutoCreateTopics && mayAutoCreate(req) {
+		view, err = a.autoCreate(ctx, refs, view)
+	}
+	for _, ref := range refs {
+		resp.Topics = append(resp.Topics, a.metadataTopic(req, ref, view, err))
+	}
+	return resp, nil
+}
+
+// refuseMetadata answers a request that mixes what its version does not allow, as KafkaApis does: every topic with
+// the same code, and no brokers.
+func refuseMetadata(req *kmsg.MetadataRequest) *kmsg.MetadataResponse {
+	code := none
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		switch hasID := t.TopicID != (bridge.TopicID{}); {
+		case req.Version < 12 && (hasID || t.Topic == nil):
+			code = invalidRequest
+		case t.Topic == nil && !hasID:
+			code = unknownServerError
+		}
+	}
+	if code == none {
+		return nil
+	}
+	resp := kmsg.NewPtrMetadataResponse()
+	resp.Version = req.Version
+	resp.ControllerID = -1
+	for i := range req.Topics {
+		t := kmsg.NewMetadataResponseTopic()
+		t.ErrorCode, t.Topic, t.TopicID = code, kmsg.StringPtr(""), req.Topics[i].TopicID
+		if req.Topics[i].Topic != nil {
+			t.Topic = req.Topics[i].Topic
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
+	return resp
+}
+
+// asksForAll: a null list, or in v0, which has no null, an empty one.
+func asksForAll(req *kmsg.MetadataRequest) bool {
+	return req.Topics == nil || req.Version == 0 && len(req.Topics) == 0
+}
+
+// mayAutoCreate: v0-3 have no flag and mean yes.
+func mayAutoCreate(req *kmsg.MetadataRequest) bool {
+	return req.Version < 4 || req.AllowAutoTopicCreation
+}
+
+// metadataRefs lists what is asked for, each once, in the order of the request.
+func metadataRefs(req *kmsg.MetadataRequest) []topicRef {
+	refs := make([]topicRef, 0, len(req.Topics))
+	seen := make(map[topicRef]struct{}, len(req.Topics))
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		ref := topicRef{id: t.TopicID}
+		if t.Topic != nil && ref.id == (bridge.TopicID{}) {
+			ref.name = *t.Topic
+		}
+		if _, twice := seen[ref]; !twice {
+			seen[ref] = struct{}{}
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// metadataResponse is the answer without topics.
+func (a *API) metadataResponse(conn *server.Conn, req *kmsg.MetadataRequest) *kmsg.MetadataResponse {
+	resp := kmsg.NewPtrMetadataResponse()
+	resp.Version = req.Version
+	broker := kmsg.NewMetadataResponseBroker()
+	broker.NodeID, broker.Host, broker.Port = a.NodeID, conn.AdvertisedHost(), conn.AdvertisedPort()
+	resp.Brokers = append(resp.Brokers, broker)
+	resp.ClusterID = kmsg.StringPtr(a.ClusterID)
+	resp.ControllerID = a.NodeID
+	resp.AuthorizedOperations = operationsNotAsked
+	if req.IncludeClusterAuthorizedOperations {
+		resp.AuthorizedOperations = clusterOperations
+	}
+	return resp
+}
+
+// addAllTopics adds every topic, as far as the answer's size allows.
+func (a *API) addAllTopics(resp *kmsg.MetadataResponse, view *bridge.TopicView, req *kmsg.MetadataRequest) {
+	size := 0
+	for i, t := range view.Topics {
+		if size += metadataSize(t); size > a.MaxResponseSize {
+			a.Logger.Warn("metadata of all topics cut at the largest answer", "topics", len(view.Topics), "answered", i)
+			return
+		}
+		resp.Topics = append(resp.Topics, a.describeTopic(req, t))
+	}
+}
+
+// metadataSize bounds what a topic takes in a Metadata answer, in bytes.
+func metadataSize(t *bridge.Topic) int {
+	const topicBytes, partitionBytes = 48, 48
+	return topicBytes + len(t.Name) + partitionBytes*int(t.Partitions)
+}
+
+// metadataTopic answers for one topic; err is why there is no view.
+func (a *API) metadataTopic(req *kmsg.MetadataRequest, ref topicRef, view *bridge.TopicView, err error) kmsg.MetadataResponseTopic {
+	out := kmsg.NewMetadataResponseTopic()
+	if byName := ref.id == (bridge.TopicID{}); byName {
+		out.Topic = kmsg.StringPtr(ref.name)
+		if bridge.ValidateTopicName(ref.name) != nil {
+			out.ErrorCode = invalidTopicException
+			return out
+		}
+	}
+	if err != nil {
+		out.TopicID = ref.id
+		out.ErrorCode = a.code(opMetadata, err, false)
+		return out
+	}
+	t, code := lookUp(view, ref)
+	if code != none {
+		out.TopicID = ref.id
+		out.ErrorCode = code
+		return out
+	}
+	return a.describeTopic(req, t)
+}
+
+// lookUp finds a topic; the code says why there is none.
+func lookUp(view *bridge.TopicView, ref topicRef) (*bridge.Topic, int16) {
+	if ref.id != (bridge.TopicID{}) {
+		if t, ok := view.ByID(ref.id); ok {
+			return t, none
+		}
+		return nil, unknownTopicID
+	}
+	if t, ok := view.ByName(ref.name); ok {
+		return t, none
+	}
+	return nil, unknownTopicOrPartition
+}
+
+func (a *API) describeTopic(req *kmsg.MetadataRequest, t *bridge.Topic) kmsg.MetadataResponseTopic {
+	out := kmsg.NewMetadataResponseTopic()
+	out.Topic, out.TopicID, out.IsInternal = kmsg.StringPtr(t.Name), t.ID, t.Internal
+	if req.IncludeTopicAuthorizedOperations {
+		out.AuthorizedOperations = topicOperations
+	}
+	self := []int32{a.NodeID}
+	out.Partitions = make([]kmsg.MetadataResponseTopicPartition, t.Partitions)
+	for i := range out.Partitions {
+		p := &out.Partitions[i]
+		p.Default()
+		p.Partition, p.Leader, p.LeaderEpoch = int32(i), a.NodeID, leaderEpoch
+		p.Replicas, p.ISR = self, self
+	}
+	return out
+}
+
+// autoCreate makes the topics that are named, allowed and missing, and returns a view that has them. Somebody else
+// who was faster counts as success; what cannot be made stays missing.
+func (a *API) autoCreate(ctx context.Context, refs []topicRef, view *bridge.TopicView) (*bridge.TopicView, error) {
+	tried := false
+	for _, ref := range refs {
+		_, code := lookUp(view, ref)
+		_, collides := view.Colliding(ref.name)
+		if code != unknownTopicOrPartition || collides || a.isInternal(ref.name) || bridge.ValidateTopicName(ref.name) != nil {
+			continue
+		}
+		tried = true
+		_, err := a.Bridge.CreateTopic(ctx, a.Bridge.Self(), bridge.TopicSpec{Name: ref.name, Partitions: a.DefaultPartitions})
+		if err != nil && !bridge.IsExists(err) {
+			a.Logger.Warn("topic not created automatically", "topic", ref.name, "err", err)
+		}
+	}
+	if !tried {
+		return view, nil
+	}
+	return a.Bridge.Topics(ctx)
+}
+
+// isInternal: clients may read such a topic and not write, make or delete it.
+func (a *API) isInternal(name string) bool { return slices.Contains(a.InternalTopics, name) }
+
+// metadataDetached knows no topic.
+func (a *API) metadataDetached(_ context.Context, conn *server.Conn, req *kmsg.MetadataRequest) (kmsg.Response, error) {
+	if resp := refuseMetadata(req); resp != nil {
+		return resp, nil
+	}
+	resp := a.metadataResponse(conn, req)
+	if asksForAll(req) {
+		return resp, nil
+	}
+	empty := new(bridge.TopicView)
+	for _, ref := range metadataRefs(req) {
+		resp.Topics = append(resp.Topics, a.metadataTopic(req, ref, empty, nil))
+	}
+	return resp, nil
+}

@@ -1,0 +1,62 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+)
+
+// FindCoordinator (10), v0-6.
+//
+// v1: key type, throttle. v3: flexible. v4: many keys, each with its own answer (KIP-699). v5: another error for
+// transactions. v6: share groups (KIP-932), which are not served.
+
+const (
+	coordinatorGroup       = 0
+	coordinatorTransaction = 1
+	coordinatorShare       = 2
+)
+
+const textMalformed = "This most likely occurs because of a request being malformed by the client library or the message was sent to " +
+	"an incompatible broker. See the broker logs for more details."
+
+func (a *API) findCoordinator(_ context.Context, conn *server.Conn, req *kmsg.FindCoordinatorRequest) (kmsg.Response, error) {
+	resp := kmsg.NewPtrFindCoordinatorResponse()
+	resp.Version = req.Version
+	if req.Version < 4 {
+		c := a.coordinator(conn, req, req.CoordinatorKey)
+		resp.ErrorCode, resp.ErrorMessage = c.ErrorCode, c.ErrorMessage
+		resp.NodeID, resp.Host, resp.Port = c.NodeID, c.Host, c.Port
+		if c.ErrorCode == none {
+			resp.ErrorMessage = message("NONE") // as a broker does below v4
+		}
+		return resp, nil
+	}
+	for _, key := range req.CoordinatorKeys {
+		resp.Coordinators = append(resp.Coordinators, a.coordinator(conn, req, key))
+	}
+	return resp, nil
+}
+
+func (a *API) coordinator(conn *server.Conn, req *kmsg.FindCoordinatorRequest, key string) kmsg.FindCoordinatorResponseCoordinator {
+	c := kmsg.NewFindCoordinatorResponseCoordinator()
+	c.Key, c.NodeID, c.Port = key, -1, -1
+	switch kind := req.CoordinatorType; {
+	case req.Version == 0 || kind == coordinatorGroup:
+		c.NodeID, c.Host, c.Port = a.NodeID, conn.AdvertisedHost(), conn.AdvertisedPort()
+		c.ErrorMessage = message("")
+	case kind == coordinatorTransaction:
+		// Fatal at once in Java and librdkafka. After a retriable code initTransactions() would spin for ever.
+		c.ErrorCode, c.ErrorMessage = transactionalIDAuthFailed, message("transactions are not supported")
+	case kind == coordinatorShare:
+		c.ErrorCode, c.ErrorMessage = invalidRequest, message("")
+	default:
+		c.ErrorCode, c.ErrorMessage = invalidRequest, message(textMalformed)
+	}
+	return c
+}

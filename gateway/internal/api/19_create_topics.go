@@ -1,0 +1,262 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
+)
+
+// CreateTopics (19), v2-7.
+//
+// v2: throttle. v4: -1 partitions or replicas mean the default (KIP-464). v5: flexible; the answer tells partitions,
+// replicas and settings (KIP-525). v7: the answer tells the topic id.
+
+const (
+	maxPartitions = iggywire.MaxPartitions
+	// replicas is what every topic reports: replication is Iggy's own business.
+	replicas = 1
+)
+
+// refusal is a Kafka error code with a text for the client.
+type refusal struct {
+	code int16
+	text string
+}
+
+func refuse(code int16, format string, args ...any) *refusal {
+	return &refusal{code: code, text: fmt.Sprintf(format, args...)}
+}
+
+func (a *API) createTopics(ctx context.Context, _ *server.Conn, req *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
+	ctx, cancel := within(ctx, req.TimeoutMillis, a.ProduceTimeoutMax)
+	defer cancel()
+	resp := kmsg.NewPtrCreateTopicsResponse()
+	resp.Version = req.Version
+
+	count := map[string]int{}
+	for i := range req.Topics {
+		count[req.Topics[i].Topic]++
+	}
+	view, err := a.Bridge.Topics(ctx)
+	made := map[string]string{} // collision key -> name, of this request
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		switch n := count[t.Topic]; {
+		case n == 0: // a repeated name, answered at its first place
+			continue
+		case n > 1:
+			count[t.Topic] = 0
+			resp.Topics = append(resp.Topics, refusedTopic(t.Topic, refuse(invalidRequest, textDuplicateTopic)))
+			continue
+		}
+		if err != nil {
+			resp.Topics = append(resp.Topics, refusedTopic(t.Topic, a.refusalOf(opCreateTopics, err)))
+			continue
+		}
+		resp.Topics = append(resp.Topics, a.createTopic(ctx, req, t, view, made))
+	}
+	return resp, nil
+}
+
+// createTopic creates or, when asked to validate only, checks one topic.
+func (a *API) createTopic(ctx context.Context, req *kmsg.CreateTopicsRequest, t *kmsg.CreateTopicsRequestTopic, view *bridge.TopicView, made map[string]string) kmsg.CreateTopicsResponseTopic {
+	if no := a.checkNewName(view, made, t.Topic); no != nil {
+		return refusedTopic(t.Topic, no)
+	}
+	spec, no := a.topicSpec(t)
+	if no != nil {
+		return refusedTopic(t.Topic, no)
+	}
+	var id bridge.TopicID
+	if req.ValidateOnly {
+		// A broker answers the id of a topic that it then does not create.
+		_, _ = io.ReadFull(a.Rand, id[:])
+	} else {
+		topic, err := a.Bridge.CreateTopic(ctx, a.Bridge.Self(), spec)
+		if err != nil {
+			no := a.refusalOf(opCreateTopics, err)
+			if no.code == topicAlreadyExists {
+				no.text = fmt.Sprintf("Topic '%s' already exists.", t.Topic)
+			}
+			return refusedTopic(t.Topic, no)
+		}
+		id = topic.ID
+	}
+	made[bridge.CollisionKey(t.Topic)] = t.Topic
+
+	out := kmsg.NewCreateTopicsResponseTopic()
+	out.Topic, out.TopicID = t.Topic, id
+	out.NumPartitions, out.ReplicationFactor = spec.Partitions, replicas
+	out.Configs = a.createdConfigs(t.Configs)
+	return out
+}
+
+// refusedTopic answers for a topic that was not created.
+func refusedTopic(name string, no *refusal) kmsg.CreateTopicsResponseTopic {
+	out := kmsg.NewCreateTopicsResponseTopic()
+	out.Topic, out.ErrorCode, out.ErrorMessage = name, no.code, &no.text
+	out.NumPartitions, out.ReplicationFactor = -1, -1
+	out.Configs = []kmsg.CreateTopicsResponseTopicConfig{}
+	return out
+}
+
+// refusalOf puts a bridge error into words for a client.
+func (a *API) refusalOf(op operation, err error) *refusal {
+	code := a.code(op, err, false)
+	return &refusal{code: code, text: *errorText(code)}
+}
+
+// checkNewName says why a topic of that name cannot be created; nil if it can.
+func (a *API) checkNewName(view *bridge.TopicView, made map[string]string, name string) *refusal {
+	if err := bridge.ValidateTopicName(name); err != nil {
+		return refuse(invalidTopicException, "%s", err.Error())
+	}
+	if a.isInternal(name) {
+		return refuse(invalidTopicException, "Topic '%s' is internal.", name)
+	}
+	if _, exists := view.ByName(name); exists {
+		return refuse(topicAlreadyExists, "Topic '%s' already exists.", name)
+	}
+	other, collides := view.Colliding(name)
+	if !collides {
+		other, collides = made[bridge.CollisionKey(name)]
+	}
+	if collides {
+		return refuse(invalidTopicException, "Topic '%s' collides with existing topic: %s", name, other)
+	}
+	return nil
+}
+
+// topicSpec checks partitions, replicas and settings, in the order of Kafka's ReplicationControlManager.
+func (a *API) topicSpec(t *kmsg.CreateTopicsRequestTopic) (bridge.TopicSpec, *refusal) {
+	spec := bridge.TopicSpec{Name: t.Topic, Partitions: t.NumPartitions}
+	for i := range t.Configs {
+		if err := a.configs.Validate(t.Configs[i].Name, t.Configs[i].Value); err != nil {
+			return spec, refuse(invalidConfig, "%s", err.Error())
+		}
+	}
+	switch {
+	case len(t.ReplicaAssignment) > 0:
+		if no := a.checkAssignment(t); no != nil {
+			return spec, no
+		}
+		spec.Partitions = int32(len(t.ReplicaAssignment))
+	case t.ReplicationFactor == 0 || t.ReplicationFactor < -1:
+		return spec, refuse(invalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
+	case t.NumPartitions == 0 || t.NumPartitions < -1:
+		return spec, refuse(invalidPartitions, "Number of partitions was set to an invalid non-positive value.")
+	case t.NumPartitions == -1:
+		spec.Partitions = a.DefaultPartitions
+	}
+	if spec.Partitions > maxPartitions {
+		return spec, refuse(invalidPartitions, "Number of partitions %d is above %d, the most that a topic can have.", spec.Partitions, maxPartitions)
+	}
+	setRetention(&spec, t.Configs)
+	return spec, nil
+}
+
+// checkAssignment checks a manual assignment: partitions 0 to n-1, each on this one broker.
+func (a *API) checkAssignment(t *kmsg.CreateTopicsRequestTopic) *refusal {
+	switch {
+	case t.ReplicationFactor != -1:
+		return refuse(invalidRequest, "A manual partition assignment was specified, but replication factor was not set to -1.")
+	case t.NumPartitions != -1:
+		return refuse(invalidRequest, "A manual partition assignment was specified, but numPartitions was not set to -1.")
+	}
+	numbers := make([]int32, 0, len(t.ReplicaAssignment))
+	for i := range t.ReplicaAssignment {
+		p := &t.ReplicaAssignment[i]
+		switch {
+		case len(p.Replicas) == 0:
+			return refuse(invalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
+		case slices.Contains(numbers, p.Partition):
+			return refuse(invalidReplicaAssignment, "Found multiple manual partition assignments for partition %d", p.Partition)
+		}
+		for j, node := range p.Replicas {
+			switch {
+			case node != a.NodeID:
+				return refuse(invalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", node)
+			case j > 0:
+				return refuse(invalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", node)
+			}
+		}
+		numbers = append(numbers, p.Partition)
+		if len(numbers) > maxPartitions {
+			return refuse(invalidPartitions, "Number of partitions is above %d, the most that a topic can have.", maxPartitions)
+		}
+	}
+	if len(numbers) > 0 && (slices.Min(numbers) != 0 || int(slices.Max(numbers)) != len(numbers)-1) {
+		return refuse(invalidReplicaAssignment, "partitions should be a consecutive 0-based integer sequence")
+	}
+	return nil
+}
+
+// setRetention takes over the settings that Iggy holds itself; they have been validated. Iggy's 0 means the server's
+// default, so Kafka's 0 becomes the smallest there is.
+func setRetention(spec *bridge.TopicSpec, configs []kmsg.CreateTopicsRequestTopicConfig) {
+	for i := range configs {
+		c := &configs[i]
+		switch c.Name {
+		case topicconfig.RetentionMs:
+			spec.MessageExpiry = scaled(*c.Value, 1000, iggywire.NeverExpire)
+		case topicconfig.RetentionBytes:
+			spec.MaxSize = scaled(*c.Value, uint64(spec.Partitions), iggywire.UnlimitedSize)
+		}
+	}
+}
+
+// scaled multiplies a validated number; negative ones and those too large mean unlimited.
+func scaled(value string, factor, unlimited uint64) uint64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+	if err != nil || n < 0 || uint64(n) > math.MaxUint64/factor {
+		return unlimited
+	}
+	return max(uint64(n)*factor, 1)
+}
+
+// The sources of a setting's value, as DescribeConfigs numbers them.
+const (
+	sourceTopic   = 1
+	sourceDefault = 5
+)
+
+// createdConfigs lists every setting of a new topic, with what was set.
+func (a *API) createdConfigs(set []kmsg.CreateTopicsRequestTopicConfig) []kmsg.CreateTopicsResponseTopicConfig {
+	values := map[string]*string{}
+	for i := range set {
+		values[set[i].Name] = set[i].Value
+	}
+	out := make([]kmsg.CreateTopicsResponseTopicConfig, 0, len(a.configs.All()))
+	for _, key := range a.configs.All() {
+		c := kmsg.NewCreateTopicsResponseTopicConfig()
+		c.Name, c.Value, c.Source = key.Name, kmsg.StringPtr(key.Default), sourceDefault
+		if v, ok := values[key.Name]; ok {
+			c.Value, c.Source = v, sourceTopic
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func (a *API) createTopicsDetached(_ context.Context, _ *server.Conn, req *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
+	resp := kmsg.NewPtrCreateTopicsResponse()
+	resp.Version = req.Version
+	for i := range req.Topics {
+		resp.Topics = append(resp.Topics, refusedTopic(req.Topics[i].Topic, refuse(notController, textNotController)))
+	}
+	return resp, nil
+}

@@ -1,0 +1,104 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+)
+
+// DeleteTopics (20), v1-6.
+//
+// v1: throttle. v4: flexible. v5: error messages. v6: topics by id as well (KIP-516).
+
+func (a *API) deleteTopics(ctx context.Context, _ *server.Conn, req *kmsg.DeleteTopicsRequest) (kmsg.Response, error) {
+	ctx, cancel := within(ctx, req.TimeoutMillis, a.ProduceTimeoutMax)
+	defer cancel()
+	resp := kmsg.NewPtrDeleteTopicsResponse()
+	resp.Version = req.Version
+
+	topics := topicsToDelete(req)
+	count := map[topicRef]int{}
+	for i := range topics {
+		count[refOf(&topics[i])]++
+	}
+	view, err := a.Bridge.Topics(ctx)
+	for i := range topics {
+		t := &topics[i]
+		ref := refOf(t)
+		out := kmsg.NewDeleteTopicsResponseTopic()
+		out.Topic, out.TopicID = t.Topic, t.TopicID
+		switch n := count[ref]; {
+		case n == 0: // a repeated topic, answered at its first place
+			continue
+		case ref == topicRef{}:
+			out.ErrorCode, out.ErrorMessage = invalidRequest, message("Neither topic name nor id were specified.")
+		case t.Topic != nil && ref.id != bridge.TopicID{}:
+			out.ErrorCode, out.ErrorMessage = invalidRequest, message("You may not specify both topic name and topic id.")
+		case n > 1:
+			count[ref] = 0
+			text := textDuplicateTopic
+			if t.Topic == nil {
+				text = "Duplicate topic id."
+			}
+			out.ErrorCode, out.ErrorMessage = invalidRequest, &text
+		case err != nil:
+			out.ErrorCode = a.code(opDeleteTopics, err, false)
+			out.ErrorMessage = errorText(out.ErrorCode)
+		default:
+			a.deleteTopic(ctx, view, ref, &out)
+		}
+		resp.Topics = append(resp.Topics, out)
+	}
+	return resp, nil
+}
+
+// topicsToDelete brings both forms of the request into the one of v6.
+func topicsToDelete(req *kmsg.DeleteTopicsRequest) []kmsg.DeleteTopicsRequestTopic {
+	if req.Version >= 6 {
+		return req.Topics
+	}
+	topics := make([]kmsg.DeleteTopicsRequestTopic, len(req.TopicNames))
+	for i := range req.TopicNames {
+		topics[i].Topic = &req.TopicNames[i]
+	}
+	return topics
+}
+
+func refOf(t *kmsg.DeleteTopicsRequestTopic) topicRef {
+	ref := topicRef{id: t.TopicID}
+	if t.Topic != nil {
+		ref.name = *t.Topic
+	}
+	return ref
+}
+
+func (a *API) deleteTopic(ctx context.Context, view *bridge.TopicView, ref topicRef, out *kmsg.DeleteTopicsResponseTopic) {
+	t, code := lookUp(view, ref)
+	if code == none && t.Internal {
+		code = invalidTopicException
+	}
+	if code == none {
+		out.Topic, out.TopicID = &t.Name, t.ID
+		code = a.code(opDeleteTopics, a.Bridge.DeleteTopic(ctx, a.Bridge.Self(), t), false)
+	}
+	out.ErrorCode, out.ErrorMessage = code, errorText(code)
+}
+
+func (a *API) deleteTopicsDetached(_ context.Context, _ *server.Conn, req *kmsg.DeleteTopicsRequest) (kmsg.Response, error) {
+	resp := kmsg.NewPtrDeleteTopicsResponse()
+	resp.Version = req.Version
+	topics := topicsToDelete(req)
+	for i := range topics {
+		out := kmsg.NewDeleteTopicsResponseTopic()
+		out.Topic, out.TopicID = topics[i].Topic, topics[i].TopicID
+		out.ErrorCode, out.ErrorMessage = notController, message(textNotController)
+		resp.Topics = append(resp.Topics, out)
+	}
+	return resp, nil
+}

@@ -1,0 +1,31 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+)
+
+// InitProducerId (22), v0-5.
+//
+// v2: flexible. v3: the client names the id and epoch it has (KIP-360); it gets a new id all the same, as from a
+// broker when there is no transactional id. v4, v5: other errors for transactions, which are not served.
+func (a *API) initProducerID(_ context.Context, _ *server.Conn, req *kmsg.InitProducerIDRequest) (kmsg.Response, error) {
+	resp := kmsg.NewPtrInitProducerIDResponse()
+	resp.Version = req.Version
+	resp.ProducerID, resp.ProducerEpoch = -1, -1
+	switch {
+	case req.TransactionalID != nil && *req.TransactionalID != "":
+		resp.ErrorCode = unsupportedVersion
+	case req.Version >= 3 && (req.ProducerID < 0) != (req.ProducerEpoch < 0):
+		resp.ErrorCode = invalidRequest
+	default:
+		resp.ProducerID, resp.ProducerEpoch = a.ids.Next(a.Now()), 0
+	}
+	return resp, nil
+}

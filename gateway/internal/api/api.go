@@ -1,0 +1,136 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/producers"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
+	"github.com/iggy-kafka/iggy-kafka/recordcodec"
+	"github.com/iggy-kafka/iggy-kafka/wire"
+)
+
+// Config is what the answers depend on besides Iggy. Sizes are bytes.
+type Config struct {
+	NodeID    int32
+	ClusterID string
+	// InternalTopics are readable for clients and otherwise none of their business.
+	InternalTopics []string
+
+	AutoCreateTopics  bool
+	DefaultPartitions int32
+
+	FetchCompression  recordcodec.Codec
+	FetchMaxBytes     int
+	FetchWaitMax      time.Duration
+	ProduceTimeoutMax time.Duration
+	// PartitionCap is the partition cap: one partition's records in one Produce request, decompressed.
+	PartitionCap int
+	// MaxMessageSize is the largest payload that one Iggy message may have.
+	MaxMessageSize  int
+	MaxResponseSize int
+	// WriteTimeout bounds the wait for the response budget.
+	WriteTimeout time.Duration
+}
+
+// Deps is what the handlers work with.
+type Deps struct {
+	Table  *wire.Table
+	Bridge *bridge.Bridge // nil: answers that do without Iggy
+
+	DecodeBudget   *budget.Budget
+	ResponseBudget *budget.Budget
+
+	Logger *slog.Logger
+	Now    func() time.Time
+	Rand   io.Reader
+}
+
+// API answers Kafka requests; it is the server.Handler of the gateway.
+type API struct {
+	Config
+	Deps
+
+	handlers map[int16]handler
+	decoder  *recordcodec.Decoder
+	encoder  *recordcodec.Encoder
+	configs  *topicconfig.Table
+	ids      *producers.IDs
+	buffers  bufferPool
+}
+
+// leaderEpoch is the only epoch there is while one gateway leads every partition.
+const leaderEpoch = 0
+
+// handler begins one request, as server.Handler.Start does.
+type handler func(ctx context.Context, conn *server.Conn, req *wire.Request) server.Pending
+
+// New returns the handlers for every API that deps.Table serves.
+func New(cfg Config, deps Deps) *API {
+	a := &API{
+		Config: cfg, Deps: deps,
+		decoder: recordcodec.NewDecoder(),
+		encoder: recordcodec.NewEncoder(),
+		configs: topicconfig.NewTable(),
+		ids:     producers.NewIDs(cfg.NodeID),
+	}
+	a.handlers = a.table()
+	if deps.Bridge == nil {
+		a.detach()
+	}
+	return a
+}
+
+// Start begins one request.
+func (a *API) Start(ctx context.Context, conn *server.Conn, req *wire.Request) server.Pending {
+	h, ok := a.handlers[req.Header.Key]
+	if !ok {
+		return fails(errNoHandler)
+	}
+	return h(ctx, conn, req)
+}
+
+// plain makes a handler of a function that answers in one go.
+func plain[Req kmsg.Request](f func(context.Context, *server.Conn, Req) (kmsg.Response, error)) handler {
+	return func(_ context.Context, conn *server.Conn, req *wire.Request) server.Pending {
+		body, ok := req.Body.(Req)
+		if !ok {
+			return fails(errNoHandler)
+		}
+		return func(ctx context.Context) (server.Reply, error) {
+			resp, err := f(ctx, conn, body)
+			if err != nil {
+				return server.Reply{}, err
+			}
+			return server.NewReply(resp), nil
+		}
+	}
+}
+
+func fails(err error) server.Pending {
+	return func(context.Context) (server.Reply, error) { return server.Reply{}, err }
+}
+
+// answers is the Pending of a reply that is ready.
+func answers(resp kmsg.Response) server.Pending {
+	return func(context.Context) (server.Reply, error) { return server.NewReply(resp), nil }
+}
+
+// within bounds ctx by what a client asks (ms), at most limit; 0 and less ask for nothing and get the limit.
+func within(ctx context.Context, askedMillis int32, limit time.Duration) (context.Context, context.CancelFunc) {
+	d := time.Duration(askedMillis) * time.Millisecond
+	if d <= 0 || d > limit {
+		d = limit
+	}
+	return context.WithTimeout(ctx, d)
+}

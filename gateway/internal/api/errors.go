@@ -1,0 +1,144 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+)
+
+// Kafka's error codes, by Kafka's names (org.apache.kafka.common.protocol.Errors).
+const (
+	none                      int16 = 0
+	unknownServerError        int16 = -1
+	offsetOutOfRange          int16 = 1
+	corruptMessage            int16 = 2
+	unknownTopicOrPartition   int16 = 3
+	leaderNotAvailable        int16 = 5
+	notLeaderOrFollower       int16 = 6
+	requestTimedOut           int16 = 7
+	messageTooLarge           int16 = 10
+	coordinatorNotAvailable   int16 = 15
+	invalidTopicException     int16 = 17
+	invalidRequiredAcks       int16 = 21
+	topicAuthorizationFailed  int16 = 29
+	invalidTimestamp          int16 = 32
+	unsupportedVersion        int16 = 35
+	topicAlreadyExists        int16 = 36
+	invalidPartitions         int16 = 37
+	invalidReplicationFactor  int16 = 38
+	invalidReplicaAssignment  int16 = 39
+	invalidConfig             int16 = 40
+	notController             int16 = 41
+	invalidRequest            int16 = 42
+	transactionalIDAuthFailed int16 = 53
+	fetchSessionIDNotFound    int16 = 70
+	fencedLeaderEpoch         int16 = 74
+	unknownLeaderEpoch        int16 = 75
+	unsupportedCompressionTyp int16 = 76
+	invalidRecord             int16 = 87
+	unknownTopicID            int16 = 100
+)
+
+// Errors that close the connection: the request cannot be answered.
+var (
+	errNoHandler  = errors.New("api: no handler for this request")
+	errAcksZero   = errors.New("api: a partition of a produce request with acks=0 failed")
+	errBudget     = errors.New("api: no memory for the answer within the write timeout")
+	errUnservable = errors.New("api: answer too large")
+)
+
+// operation is what was being done when Iggy or the way to it failed: the same failure has other codes for a write,
+// a read, and a change of topics.
+type operation int
+
+const (
+	opProduce operation = iota
+	opFetch
+	opListOffsets
+	opMetadata
+	opCreateTopics
+	opDeleteTopics
+)
+
+// code maps a bridge error to Kafka's code for an operation. deadline says whether the request's own time is over.
+// What no code fits is logged, and answered -1.
+func (a *API) code(op operation, err error, deadline bool) int16 {
+	admin := op == opCreateTopics || op == opDeleteTopics
+	switch {
+	case err == nil:
+		return none
+	case bridge.IsLoginFailed(err):
+		a.Logger.Error("iggy refuses the gateway's own user", "err", err)
+		return unknownServerError
+	case bridge.IsUnauthorized(err):
+		return topicAuthorizationFailed
+	case bridge.IsNotFound(err):
+		return unknownTopicOrPartition
+	case bridge.IsExists(err):
+		return topicAlreadyExists
+	case bridge.IsTooManyPartitions(err):
+		return invalidPartitions
+	case bridge.IsTooLarge(err):
+		return messageTooLarge
+	case bridge.IsUnknownOutcome(err), deadline, admin && errors.Is(err, context.DeadlineExceeded):
+		if op == opFetch || op == opListOffsets {
+			return notLeaderOrFollower
+		}
+		return requestTimedOut
+	case bridge.IsRetryable(err):
+		switch op {
+		case opProduce, opFetch, opListOffsets:
+			return notLeaderOrFollower
+		case opMetadata:
+			return leaderNotAvailable
+		default:
+			return requestTimedOut
+		}
+	}
+	a.Logger.Error("unexpected failure", "err", err)
+	return unknownServerError
+}
+
+// message is a text for clients: the topic and the reason, never an address or a secret.
+func message(format string, args ...any) *string { return kmsg.StringPtr(fmt.Sprintf(format, args...)) }
+
+const (
+	textUnknownTopic   = "This server does not host this topic-partition."
+	textUnknownTopicID = "This server does not host this topic ID."
+	textTimedOut       = "The request timed out."
+	textUnauthorized   = "Topic authorization failed."
+	textServerError    = "The server experienced an unexpected error when processing the request."
+	textDuplicateTopic = "Duplicate topic name."
+	textNotController  = "This is not the correct controller for this cluster."
+)
+
+// errorText is the text that goes with a code where the API has room for one.
+func errorText(code int16) *string {
+	switch code {
+	case none:
+		return nil
+	case unknownTopicOrPartition:
+		return message(textUnknownTopic)
+	case unknownTopicID:
+		return message(textUnknownTopicID)
+	case requestTimedOut:
+		return message(textTimedOut)
+	case topicAuthorizationFailed:
+		return message(textUnauthorized)
+	case notController:
+		return message(textNotController)
+	case invalidTopicException:
+		return message("The request attempted to perform an operation on an invalid topic.")
+	case invalidPartitions:
+		return message("Number of partitions is not allowed.")
+	default:
+		return message(textServerError)
+	}
+}

@@ -1,0 +1,176 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app puts the gateway together: what starts in which order, and stops in the reverse one.
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+	"github.com/iggy-kafka/iggy-kafka/recordcodec"
+	"github.com/iggy-kafka/iggy-kafka/wire"
+)
+
+const (
+	// connectTimeout ends a start that cannot reach Iggy.
+	connectTimeout = 15 * time.Second
+	// signOutTimeout bounds how long connections to Iggy may take to sign out at the end.
+	signOutTimeout = 5 * time.Second
+	// maxInFlight is how many requests of one connection are read ahead.
+	maxInFlight = 64
+)
+
+// internalTopics are those that clients may read and not change: the gateway's own state, and Kafka's transactions.
+func internalTopics() []string { return []string{"__iggy_kafka_state", "__transaction_state"} }
+
+// Run serves until ctx is done, then shuts down in good order: no new connections, what is in flight is answered, the
+// connections to Iggy sign out, the embedded Iggy closes. It returns nil after that, and an error when the gateway
+// could not start or had to stop.
+func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
+	// The port is taken first: nothing else should start when another process has it.
+	listener, err := listen(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // again, harmless, when the server has closed it
+
+	iggyAddr := cfg.IggyAddr
+	if cfg.Embedded {
+		iggy, err := startEmbedded(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, iggy.Close()) }()
+		iggyAddr = iggy.Addr().String()
+		log.Info("embedded iggy started", "addr", iggyAddr, "store", cfg.EmbeddedStore)
+	}
+
+	var b *bridge.Bridge
+	clusterID := detachedClusterID(cfg.InstanceID)
+	if cfg.BridgeEnabled {
+		if b, err = openBridge(ctx, cfg, iggyAddr, log); err != nil {
+			return err
+		}
+		clusterID = b.ClusterID()
+		defer func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signOutTimeout)
+			defer cancel()
+			b.Close(ctx)
+		}()
+		log.Info("connected to iggy", "addr", iggyAddr, "user", cfg.IggyUsername, "stream", cfg.IggyStream)
+	}
+	if !cfg.InstanceIDSet {
+		log.Warn("IGGY_KAFKA_INSTANCE_ID is not set: give every gateway in front of one iggy its own", "instance_id", cfg.InstanceID)
+	}
+
+	srv, err := newServer(cfg, b, clusterID, log)
+	if err != nil {
+		return err
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+	log.Info("serving kafka clients", "addr", listener.Addr().String(),
+		"advertised", net.JoinHostPort(listener.AdvertisedHost, fmt.Sprint(listener.AdvertisedPort)), "cluster_id", clusterID)
+
+	select {
+	case err = <-served:
+		err = fmt.Errorf("app: serve: %w", err)
+	case <-ctx.Done():
+		log.Info("shutting down", "drain", cfg.ShutdownDrainTimeout)
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownDrainTimeout)
+	defer cancel()
+	if down := srv.Shutdown(drain); down != nil {
+		log.Warn("requests cut off at the end of the drain", "err", down)
+	}
+	return err
+}
+
+func listen(ctx context.Context, cfg config.Config) (server.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.BindAddr)
+	if err != nil {
+		return server.Listener{}, fmt.Errorf("app: IGGY_KAFKA_BIND_ADDR %s: %w", cfg.BindAddr, err)
+	}
+	out := server.Listener{Listener: l, AdvertisedHost: cfg.AdvertisedHost, AdvertisedPort: cfg.AdvertisedPort}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && out.AdvertisedPort == 0 {
+		out.AdvertisedPort = int32(tcp.Port)
+	}
+	return out, nil
+}
+
+func startEmbedded(ctx context.Context, cfg config.Config) (*embedded.Server, error) {
+	ec := embedded.Config{
+		Addr:     cfg.EmbeddedAddr,
+		NoFsync:  !cfg.EmbeddedFsync,
+		Username: cfg.IggyUsername,
+		Password: cfg.IggyPassword.Reveal(),
+	}
+	if cfg.EmbeddedStore == config.StoreMemory {
+		ec.InMemory = true
+	} else {
+		ec.DataDir = cfg.DataDir
+	}
+	iggy, err := embedded.Start(ctx, ec)
+	if err != nil {
+		return nil, fmt.Errorf("app: embedded iggy: %w", err)
+	}
+	return iggy, nil
+}
+
+func newServer(cfg config.Config, b *bridge.Bridge, clusterID string, log *slog.Logger) (*server.Server, error) {
+	codec, err := recordcodec.ParseCodec(cfg.FetchCompression)
+	if err != nil {
+		return nil, fmt.Errorf("app: IGGY_KAFKA_FETCH_COMPRESSION: %w", err)
+	}
+	table := wire.NewTable()
+	decode, response := budget.New(cfg.DecodeBudget), budget.New(cfg.ResponseBudget)
+	handler := api.New(api.Config{
+		NodeID:            cfg.InstanceID,
+		ClusterID:         clusterID,
+		InternalTopics:    internalTopics(),
+		AutoCreateTopics:  cfg.AutoCreateTopics,
+		DefaultPartitions: cfg.DefaultPartitions,
+		FetchCompression:  codec,
+		FetchMaxBytes:     int(cfg.FetchMaxBytes),
+		FetchWaitMax:      cfg.FetchWaitMax,
+		ProduceTimeoutMax: cfg.ProduceTimeoutMax,
+		PartitionCap:      int(cfg.MaxDecompressedSize),
+		MaxMessageSize:    cfg.IggyMaxMessageSize,
+		MaxResponseSize:   int(cfg.MaxResponseSize),
+		WriteTimeout:      cfg.WriteTimeout,
+	}, api.Deps{
+		Table:          table,
+		Bridge:         b,
+		DecodeBudget:   decode,
+		ResponseBudget: response,
+		Logger:         log,
+		Now:            time.Now,
+		Rand:           rand.Reader,
+	})
+	return server.New(server.Config{
+		Table:           table,
+		Logger:          log,
+		MaxConnections:  cfg.MaxConnections,
+		MaxInFlight:     maxInFlight,
+		MaxFrameSize:    cfg.MaxFrameSize,
+		MaxResponseSize: cfg.MaxResponseSize,
+		FrameBudget:     budget.New(cfg.FrameBudget),
+		DecodeBudget:    decode,
+		ResponseBudget:  response,
+		IdleTimeout:     cfg.IdleTimeout,
+		ReadTimeout:     cfg.ReadTimeout,
+		WriteTimeout:    cfg.WriteTimeout,
+	}, handler), nil
+}

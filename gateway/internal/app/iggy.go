@@ -1,0 +1,97 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+)
+
+// openBridge connects to Iggy, giving up after connectTimeout.
+func openBridge(ctx context.Context, cfg config.Config, addr string, log *slog.Logger) (*bridge.Bridge, error) {
+	names, err := topicNames(cfg)
+	if err != nil {
+		return nil, err
+	}
+	tlsConfig, err := iggyTLS(cfg, addr)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	b, err := bridge.Open(ctx, bridge.Config{
+		Addr:                addr,
+		TLS:                 tlsConfig,
+		Username:            cfg.IggyUsername,
+		Password:            cfg.IggyPassword.Reveal(),
+		Names:               names,
+		InternalTopics:      internalTopics(),
+		MaxWriteConnections: max(cfg.ProduceSessions, 1),
+		IdleTimeout:         cfg.ProduceSessionIdle,
+		Logger:              log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("app: iggy at %s: %w", addr, err)
+	}
+	return b, nil
+}
+
+// topicNames reads the topic map, if there is one: its default stream wins over the setting.
+func topicNames(cfg config.Config) (*bridge.Names, error) {
+	if cfg.TopicMapPath == "" {
+		return bridge.NewNames(cfg.IggyStream), nil
+	}
+	data, err := os.ReadFile(cfg.TopicMapPath)
+	if err != nil {
+		return nil, fmt.Errorf("app: IGGY_KAFKA_TOPIC_MAP_PATH: %w", err)
+	}
+	names, err := bridge.ParseTopicMap(data)
+	if err != nil {
+		return nil, fmt.Errorf("app: IGGY_KAFKA_TOPIC_MAP_PATH %s: %w", cfg.TopicMapPath, err)
+	}
+	return names, nil
+}
+
+// iggyTLS is nil when connections to Iggy are plain.
+func iggyTLS(cfg config.Config, addr string) (*tls.Config, error) {
+	if !cfg.IggyTLSEnabled {
+		return nil, nil
+	}
+	domain := cfg.IggyTLSDomain
+	if domain == "" {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return nil, fmt.Errorf("app: IGGY_KAFKA_IGGY_ADDR %s: %w", addr, err)
+		}
+		domain = host
+	}
+	out := &tls.Config{ServerName: domain, MinVersion: tls.VersionTLS12}
+	if cfg.IggyTLSCAFile != "" {
+		pem, err := os.ReadFile(cfg.IggyTLSCAFile)
+		if err != nil {
+			return nil, fmt.Errorf("app: IGGY_KAFKA_IGGY_TLS_CA_FILE: %w", err)
+		}
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("app: IGGY_KAFKA_IGGY_TLS_CA_FILE %s: no certificate in it", cfg.IggyTLSCAFile)
+		}
+	}
+	return out, nil
+}
+
+// detachedClusterID stands in for the id that comes from Iggy, in Kafka's form.
+func detachedClusterID(instance int32) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "iggy-kafka detached %d", instance))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}

@@ -1,0 +1,115 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package config reads the gateway's settings: one typed struct, filled from environment variables and flags, checked as a whole.
+//
+// Every setting is a field of [Config]. Its flag is the field's name in kebab case (or its name tag), its variable the
+// same in upper case behind the prefix IGGY_KAFKA_; a flag wins over the variable. [Load] reads nothing but its
+// arguments and, when one is named, the password file.
+package config
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Prefix begins the name of every environment variable that the gateway reads.
+const Prefix = "IGGY_KAFKA_"
+
+// Command is what the gateway was asked to do.
+type Command string
+
+// The commands. Serve is the one that runs when none is named.
+const (
+	Serve       Command = "serve"
+	Check       Command = "check"
+	PrintConfig Command = "print-config"
+	Version     Command = "version"
+)
+
+// The stores that the embedded server can keep its data in.
+const (
+	StoreDurable = "durable"
+	StoreMemory  = "memory"
+)
+
+// The forms that log lines come in.
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
+// Config holds every setting that this release serves. Sizes are bytes.
+//
+// Tags: range bounds a number (both ends included, the upper one may be left out), oneof lists the words that are
+// allowed, unit says what a duration is counted in, rule names a check of values.go.
+type Config struct {
+	Command Command `kong:"-"`
+
+	BindAddr       string `default:"127.0.0.1:9093" rule:"address" group:"Listener" help:"Host and port that Kafka clients connect to."`
+	AdvertisedHost string `group:"Listener" help:"Host that clients are told to connect to; the host of --bind-addr if empty."`
+	AdvertisedPort int32  `default:"0" range:"0-65535" group:"Listener" help:"Port that clients are told to connect to; 0 is the port that was bound."`
+	InstanceID     int32  `default:"0" range:"0-65535" group:"Listener" help:"Node id of this gateway, and the high bits of the producer ids that it gives out."`
+
+	MaxConnections      int   `default:"1024" range:"1-1000000" group:"Limits" help:"Client connections at a time; more are closed at once."`
+	MaxFrameSize        int32 `default:"104857600" range:"1024-2147483647" group:"Limits" help:"Largest request of the APIs that may be large."`
+	MaxDecompressedSize int64 `default:"33554432" range:"65536-2147483647" group:"Limits" help:"One partition's records in one Produce request, decompressed."`
+	FrameBudget         int64 `default:"268435456" range:"1048576-" group:"Limits" help:"All requests being read, together."`
+	DecodeBudget        int64 `default:"167772160" range:"1048576-" group:"Limits" help:"All requests being decoded, together."`
+	ResponseBudget      int64 `default:"134217728" range:"1048576-" group:"Limits" help:"All answers being built, together."`
+	MaxResponseSize     int64 `default:"67108864" range:"65536-2147483647" group:"Limits" help:"Largest answer."`
+	FetchMaxBytes       int64 `default:"57671680" range:"1024-2147483647" group:"Limits" help:"Most record bytes in one Fetch answer."`
+
+	FetchWaitMax         time.Duration `name:"fetch-wait-max-ms" default:"18000" range:"1-3600000" unit:"ms" group:"Timeouts" help:"Longest wait of a Fetch for data, whatever the client asks."`
+	ProduceTimeoutMax    time.Duration `name:"produce-timeout-max-ms" default:"20000" range:"1-3600000" unit:"ms" group:"Timeouts" help:"Longest wait of a Produce for Iggy, whatever the client asks."`
+	IdleTimeout          time.Duration `name:"idle-timeout-secs" default:"600" range:"1-86400" unit:"s" group:"Timeouts" help:"How long a connection may have no request begun and none unanswered."`
+	ReadTimeout          time.Duration `name:"read-timeout-secs" default:"15" range:"1-3600" unit:"s" group:"Timeouts" help:"How long the body of one request may take to arrive."`
+	WriteTimeout         time.Duration `name:"write-timeout-secs" default:"10" range:"1-3600" unit:"s" group:"Timeouts" help:"How long a client may take to read one answer."`
+	ShutdownDrainTimeout time.Duration `name:"shutdown-drain-timeout-secs" default:"25" range:"0-3600" unit:"s" group:"Timeouts" help:"How long requests in flight may take after SIGTERM."`
+
+	AutoCreateTopics  bool   `default:"false" group:"Topics" help:"Metadata requests create the topics that they name; true by default with --embedded."`
+	DefaultPartitions int32  `default:"1" range:"1-1000" group:"Topics" help:"Partitions of a topic that is created without a number of them."`
+	FetchCompression  string `default:"none" oneof:"none,gzip,snappy,lz4,zstd" group:"Topics" help:"Compression of the batches that consumers are sent."`
+	TopicMapPath      string `group:"Topics" help:"TOML file that gives Kafka topics other Iggy streams and topics."`
+
+	Embedded      bool   `default:"false" group:"Embedded Iggy" help:"Run an Iggy server inside this process; no other one is needed."`
+	EmbeddedStore string `default:"durable" oneof:"durable,memory" group:"Embedded Iggy" help:"Where the embedded server keeps its data: in --data-dir or in memory only."`
+	DataDir       string `default:"./iggy-kafka-data" rule:"required" group:"Embedded Iggy" help:"Folder of the embedded server's data."`
+	EmbeddedFsync bool   `default:"true" group:"Embedded Iggy" help:"Acknowledge a write only once it is on disk."`
+	EmbeddedAddr  string `default:"127.0.0.1:0" rule:"address" group:"Embedded Iggy" help:"Host and port where native Iggy clients reach the embedded server; port 0 is any free one."`
+
+	BridgeEnabled      bool          `default:"true" group:"Iggy" help:"Connect to Iggy; without it the gateway answers, but stores nothing."`
+	IggyAddr           string        `default:"127.0.0.1:8090" rule:"address" group:"Iggy" help:"Host and port of the Iggy server (TCP)."`
+	IggyUsername       string        `default:"iggy" rule:"required" group:"Iggy" help:"The gateway's own Iggy user."`
+	IggyPassword       Secret        `group:"Iggy" help:"Its password; required but with --embedded, where it is iggy by default."`
+	IggyPasswordFile   string        `group:"Iggy" help:"File that holds the password, instead of --iggy-password."`
+	IggyTLSEnabled     bool          `default:"false" group:"Iggy" help:"Use TLS for every connection to Iggy."`
+	IggyTLSDomain      string        `group:"Iggy" help:"Name that the Iggy server's certificate must carry; the host of --iggy-addr if empty."`
+	IggyTLSCAFile      string        `name:"iggy-tls-ca-file" group:"Iggy" help:"PEM file of the authorities that may have signed it; the system's if empty."`
+	IggyStream         string        `default:"kafka" rule:"iggy-name" group:"Iggy" help:"Stream that holds the topics that the topic map does not name."`
+	IggyMaxMessageSize int           `default:"67108864" range:"1024-2147483647" group:"Iggy" help:"Largest message that Iggy is sent; larger records are refused."`
+	ProduceSessions    int           `default:"256" range:"0-65536" group:"Iggy" help:"Most connections to Iggy that carry writes; 0 is one for all."`
+	ProduceSessionIdle time.Duration `name:"produce-session-idle-secs" default:"600" range:"1-86400" unit:"s" group:"Iggy" help:"When such a connection is closed for lack of use."`
+
+	LogLevel  slog.Level `default:"info" group:"Log" help:"Least level of the lines that are logged: debug, info, warn or error."`
+	LogFormat string     `default:"text" oneof:"text,json" group:"Log" help:"Form of the log lines."`
+
+	// InstanceIDSet says whether InstanceID was given; several gateways that leave it at its default would give out
+	// the same producer ids.
+	InstanceIDSet bool `kong:"-"`
+}
+
+// notServed lists the settings of Kafka's security, groups and state and of the admin page, which later releases
+// serve. To set one is a fault: a gateway that took SASL_ENABLED=true and let everyone in would be worse than none.
+func notServed() []string {
+	return []string{
+		"TLS_CERT_FILE", "TLS_KEY_FILE", "TLS_CLIENT_CA_FILE",
+		"TLS_BIND_ADDR", "TLS_ADVERTISED_HOST", "TLS_ADVERTISED_PORT",
+		"SASL_ENABLED", "PRE_AUTH_TIMEOUT_SECS", "MAX_CONCURRENT_AUTHENTICATIONS", "SASL_SESSION_LIFETIME_SECS",
+		"ADMIN_ADDR",
+		"STATE_TOPIC", "STATE_PARTITIONS", "STATE_EXPIRY_DAYS",
+		"OFFSETS_RETENTION_MINUTES", "NATIVE_OFFSET_MIRROR",
+		"GROUP_MIN_SESSION_TIMEOUT_MS", "GROUP_MAX_SESSION_TIMEOUT_MS", "GROUP_INITIAL_REBALANCE_DELAY_MS",
+		"GROUP_MAX_SIZE", "GROUP_MAX_GROUPS", "GROUP_MAX_MEMBERS",
+	}
+}

@@ -1,0 +1,108 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// complete fills in the defaults that hang on other settings and checks the settings against each other. Settings that
+// are at fault already are left out of it: their values mean nothing.
+func complete(c *Config, given map[string]bool, before Faults) Faults {
+	var faults Faults
+	sound := func(flags ...string) bool {
+		return !slices.ContainsFunc(before, func(f Fault) bool {
+			return slices.ContainsFunc(flags, func(flag string) bool { return f.Variable == variable(flag) })
+		})
+	}
+	fault := func(flag, value, reason string) {
+		faults = append(faults, Fault{variable(flag), value, reason})
+	}
+
+	if c.Embedded && !given["auto-create-topics"] {
+		c.AutoCreateTopics = true
+	}
+	if sound("bind-addr") {
+		host, port, _ := net.SplitHostPort(c.BindAddr)
+		if c.AdvertisedHost == "" {
+			c.AdvertisedHost = host
+		}
+		switch {
+		case !wildcard(c.AdvertisedHost):
+		case given["advertised-host"]:
+			fault("advertised-host", c.AdvertisedHost, "no address that a client could connect to")
+		default:
+			fault("bind-addr", c.BindAddr, "listens on every address: "+variable("advertised-host")+" must say which one clients connect to")
+		}
+		if n, err := strconv.ParseInt(port, 10, 32); err == nil && sound("advertised-port") && c.AdvertisedPort == 0 {
+			c.AdvertisedPort = int32(n)
+		}
+	}
+	if strings.ContainsAny(c.AdvertisedHost, "[]/ ") || strings.Count(c.AdvertisedHost, ":") == 1 {
+		fault("advertised-host", c.AdvertisedHost, "not a host name or an IP address (IPv6 without brackets, no port)")
+	}
+
+	for _, part := range []struct {
+		flag string
+		size int64
+		of   string
+		all  int64
+	}{
+		{"max-frame-size", int64(c.MaxFrameSize), "frame-budget", c.FrameBudget},
+		{"max-decompressed-size", c.MaxDecompressedSize, "decode-budget", c.DecodeBudget},
+		{"max-response-size", c.MaxResponseSize, "response-budget", c.ResponseBudget},
+	} {
+		// Large requests may take four fifths of a budget; the rest is kept for small ones.
+		if sound(part.flag, part.of) && part.size > part.all/5*4 {
+			fault(part.flag, strconv.FormatInt(part.size, 10),
+				"above four fifths of "+variable(part.of)+" ("+strconv.FormatInt(part.all, 10)+"): it could never be served")
+		}
+	}
+	if sound("fetch-max-bytes", "max-response-size") && c.FetchMaxBytes > c.MaxResponseSize {
+		fault("fetch-max-bytes", strconv.FormatInt(c.FetchMaxBytes, 10), "above "+variable("max-response-size"))
+	}
+
+	if c.Embedded && !c.BridgeEnabled {
+		fault("bridge-enabled", "false", "contradicts "+variable("embedded")+"=true: the embedded server would not be used")
+	}
+	if c.Embedded && c.IggyTLSEnabled {
+		fault("iggy-tls-enabled", "true", "the embedded server has no TLS")
+	}
+	return append(faults, completePassword(c, given)...)
+}
+
+// completePassword finds the password: given, in a file, or the embedded server's own.
+func completePassword(c *Config, given map[string]bool) Faults {
+	name, file := variable("iggy-password"), variable("iggy-password-file")
+	switch {
+	case given["iggy-password"] && c.IggyPasswordFile != "":
+		return Faults{{file, c.IggyPasswordFile, "set together with " + name}}
+	case c.IggyPasswordFile != "":
+		text, err := os.ReadFile(c.IggyPasswordFile)
+		if err != nil {
+			return Faults{{file, c.IggyPasswordFile, err.Error()}}
+		}
+		c.IggyPassword = Secret(strings.TrimRight(string(text), "\r\n"))
+		if c.IggyPassword == "" {
+			return Faults{{file, c.IggyPasswordFile, "the file is empty"}}
+		}
+	case c.IggyPassword != "" || !c.BridgeEnabled:
+	case c.Embedded:
+		c.IggyPassword = "iggy"
+	default:
+		return Faults{{name, "", "required (or " + file + ", or " + variable("embedded") + "=true)"}}
+	}
+	return nil
+}
+
+// wildcard tells whether a listener on host listens on all addresses.
+func wildcard(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "" || err == nil && addr.IsUnspecified()
+}

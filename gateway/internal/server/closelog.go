@@ -1,0 +1,89 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Log keys.
+const (
+	keyAPI        = "api"
+	keyCause      = "cause"
+	keyClient     = "client"
+	keyConn       = "conn"
+	keyError      = "error"
+	keyOpenFor    = "open_for"
+	keyRemote     = "remote"
+	keyRequests   = "requests"
+	keyRetryIn    = "retry_in"
+	keyStack      = "stack"
+	keySuppressed = "suppressed"
+	keyVersion    = "version"
+)
+
+// closeLogBurst is how many lines a second the log of closed connections has at most: a client that reconnects in a
+// loop must not fill a disk.
+const closeLogBurst = 20
+
+// closeLog writes one line per closed connection, up to a rate. The first line of a second says how many were left
+// out before it.
+type closeLog struct {
+	logger *slog.Logger
+
+	mu         sync.Mutex
+	second     time.Time // when the running second began
+	lines      int       // written in it
+	suppressed int       // since the last line
+}
+
+func newCloseLog(logger *slog.Logger) *closeLog { return &closeLog{logger: logger} }
+
+func (l *closeLog) closed(c *Conn, end closing) {
+	ctx := context.Background()
+	if !l.logger.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	now := time.Now()
+	suppressed, ok := l.admit(now)
+	if !ok {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.Uint64(keyConn, c.id),
+		slog.Any(keyRemote, c.RemoteAddr()),
+		slog.Any(keyCause, end.cause),
+		slog.Uint64(keyRequests, c.requests.Load()),
+		slog.Duration(keyOpenFor, now.Sub(c.opened)),
+	}
+	if end.err != nil {
+		attrs = append(attrs, slog.Any(keyError, end.err))
+	}
+	if name, version := c.ClientSoftware(); name != "" {
+		attrs = append(attrs, slog.String(keyClient, name+" "+version))
+	}
+	if suppressed > 0 {
+		attrs = append(attrs, slog.Int(keySuppressed, suppressed))
+	}
+	l.logger.LogAttrs(ctx, slog.LevelInfo, "connection closed", attrs...)
+}
+
+// admit says whether a line may be written now, and how many were left out since the last one.
+func (l *closeLog) admit(now time.Time) (suppressed int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.second) >= time.Second {
+		l.second, l.lines = now, 0
+	}
+	if l.lines == closeLogBurst {
+		l.suppressed++
+		return 0, false
+	}
+	l.lines++
+	suppressed, l.suppressed = l.suppressed, 0
+	return suppressed, true
+}

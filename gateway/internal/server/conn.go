@@ -1,0 +1,163 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	readBufferSize = 16 << 10
+	// A connection that we close after answers is read for a while and not closed at once: closing a socket that
+	// holds unread bytes resets it, and a reset takes answers that the client has not read yet with it.
+	lingerTime = 500 * time.Millisecond
+	lingerSize = 1 << 20
+)
+
+// Conn is one client connection. Its exported methods are for handlers and safe for concurrent use.
+//
+// Two goroutines serve it: the reader, which also answers what may not overlap, and the writer. Produce and Fetch
+// requests wait for their answers on goroutines of their own. All of them end before serve returns.
+type Conn struct {
+	id       uint64
+	server   *Server
+	nc       net.Conn
+	listener *Listener
+	opened   time.Time
+
+	// ctx ends when the connection closes.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	reader   *bufio.Reader
+	pipeline *pipeline
+	pending  sync.WaitGroup // the goroutines that wait for answers
+	stopped  atomic.Bool    // no further frame is read
+	requests atomic.Uint64
+	software atomic.Pointer[software]
+
+	closeOnce sync.Once
+	closed    closing // why; set within closeOnce
+}
+
+type software struct{ name, version string }
+
+// ID is unique among the connections of this process.
+func (c *Conn) ID() uint64 { return c.id }
+
+// RemoteAddr is the client's address.
+func (c *Conn) RemoteAddr() net.Addr { return c.nc.RemoteAddr() }
+
+// AdvertisedHost is the host that clients of this connection's listener are told to use, IPv6 without brackets.
+func (c *Conn) AdvertisedHost() string { return c.listener.AdvertisedHost }
+
+// AdvertisedPort is the port that belongs to AdvertisedHost.
+func (c *Conn) AdvertisedPort() int32 { return c.listener.AdvertisedPort }
+
+// SetClientSoftware notes what an ApiVersions request v3 or later says about the client (KIP-511).
+func (c *Conn) SetClientSoftware(name, version string) { c.software.Store(&software{name, version}) }
+
+// ClientSoftware returns what SetClientSoftware noted last, empty before.
+func (c *Conn) ClientSoftware() (name, version string) {
+	if s := c.software.Load(); s != nil {
+		return s.name, s.version
+	}
+	return "", ""
+}
+
+func newConn(s *Server, id uint64, nc net.Conn, l *Listener) *Conn {
+	c := &Conn{id: id, server: s, nc: nc, listener: l, opened: time.Now()}
+	c.ctx, c.cancel = context.WithCancel(s.ctx)
+	return c
+}
+
+// serve runs the connection to its end and returns why it ended.
+func (c *Conn) serve() closing {
+	c.reader = bufio.NewReaderSize(c.nc, readBufferSize)
+	c.pipeline = newPipeline(c.server.cfg.MaxInFlight, c.opened)
+	var writer sync.WaitGroup
+	if err := c.handshake(); err != nil {
+		c.close(closing{TLSHandshake, err})
+	} else {
+		writer.Go(c.writeLoop)
+		switch end := c.readLoop(); {
+		case end.abrupt():
+			c.close(end)
+		case end.cause != 0:
+			c.pipeline.finish(end)
+		}
+	}
+	writer.Wait()
+	c.pending.Wait()
+	for _, ex := range c.pipeline.drop() {
+		c.discard(&ex.out)
+	}
+	if !c.closed.abrupt() {
+		c.linger()
+	}
+	c.nc.Close()
+	return c.closed
+}
+
+// handshake does a TLS connection's, which would else happen in the first read, under the idle timeout.
+func (c *Conn) handshake() error {
+	tls, ok := c.nc.(interface {
+		HandshakeContext(context.Context) error
+	})
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.server.cfg.ReadTimeout)
+	defer cancel()
+	return tls.HandshakeContext(ctx)
+}
+
+// close ends the connection for a reason; the first one given counts. It stops the reader, the writer and the
+// handlers and does not wait for them. An abrupt reason closes the socket as well, which unblocks whoever uses it;
+// otherwise serve does that once all have stopped.
+func (c *Conn) close(end closing) {
+	c.closeOnce.Do(func() {
+		c.closed = end
+		c.cancel()
+		c.stopReading()
+		if tcp, ok := c.nc.(*net.TCPConn); ok && end.cause == WriteTimeout {
+			tcp.SetLinger(0) // the kernel too forgets what the peer does not take
+		}
+		if end.abrupt() {
+			c.nc.Close()
+		}
+	})
+}
+
+// cut ends the connection at the end of a shutdown's drain, also when it is lingering.
+func (c *Conn) cut() {
+	c.close(closing{cause: ShutdownCut})
+	c.nc.Close()
+}
+
+// linger tells the peer that no more will come and waits for it to close.
+func (c *Conn) linger() {
+	half, ok := c.nc.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	c.nc.SetReadDeadline(time.Now().Add(lingerTime))
+	io.CopyN(io.Discard, c.nc, lingerSize)
+}
+
+// handlerFailure sorts an error that a handler returned.
+func handlerFailure(err error) closing {
+	var p *panicError
+	if errors.As(err, &p) {
+		return closing{HandlerPanicked, err}
+	}
+	return closing{HandlerRefused, err}
+}

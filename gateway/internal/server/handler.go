@@ -1,0 +1,62 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"net"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/wire"
+)
+
+// Handler answers requests.
+type Handler interface {
+	// Start begins one request and returns what waits for its answer.
+	//
+	// Calls for one connection come one at a time, in the order of its requests. For Produce and Fetch a call may
+	// come while earlier requests of the connection are unanswered; for every other API only when all earlier
+	// ones have their answers, as on Kafka. So what must happen in request order (for Produce: checks, decoding,
+	// queuing on the partitions' lanes) belongs in Start, and what takes time in the Pending.
+	//
+	// req and all bytes that it refers to are the handler's until the Pending returns; nothing may keep them
+	// longer. Strings of req.Body are copies and may be kept.
+	Start(ctx context.Context, conn *Conn, req *wire.Request) Pending
+}
+
+// Pending waits for one answer. It is called once, for Produce and Fetch on a goroutine of its own.
+//
+// ctx ends when the connection closes or when a shutdown's drain is over; the Pending must then return soon, its
+// result is dropped. An error means that the peer broke the protocol or cannot be answered: what was asked before
+// is answered, then the connection closes. A Kafka failure is no error but an error code in the reply.
+type Pending func(ctx context.Context) (Reply, error)
+
+// Reply is one answer, or the decision to give none.
+type Reply struct {
+	resp    kmsg.Response
+	raw     net.Buffers
+	rawSize int
+	release func()
+}
+
+// NewReply answers with resp, encoded in the version that resp is set to. The server takes its size from the
+// response budget once it is encoded.
+func NewReply(resp kmsg.Response) Reply { return Reply{resp: resp} }
+
+// NewReservedReply is NewReply for an answer whose size the handler has taken from the response budget already.
+// release is called once, when the answer has been written or dropped.
+func NewReservedReply(resp kmsg.Response, release func()) Reply {
+	return Reply{resp: resp, release: release}
+}
+
+// RawReply answers with a body that is encoded already: bufs holds its size bytes, without length and response
+// header. The server takes nothing from the response budget for it. bufs may not alias the request's frame; they
+// are the server's until it calls release, once, when the answer has been written or dropped.
+func RawReply(bufs net.Buffers, size int, release func()) Reply {
+	return Reply{raw: bufs, rawSize: size, release: release}
+}
+
+// NoReply gives no answer at all: Produce with acks=0.
+func NoReply() Reply { return Reply{} }

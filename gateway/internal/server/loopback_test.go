@@ -1,0 +1,188 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/wire"
+)
+
+// serveOn runs a server on a listener until the test ends.
+func serveOn(tb testing.TB, l net.Listener, cfg Config, h handlerFunc) *Server {
+	tb.Helper()
+	s := New(cfg, h)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(Listener{l, "localhost", 9092}) }()
+	tb.Cleanup(func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			tb.Error(err)
+		}
+		if err := <-served; !errors.Is(err, ErrServerClosed) {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func listenLoopback(tb testing.TB) net.Listener {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+// On a real socket: answers large and small arrive whole and in order, and a refused frame that has unread bytes
+// behind it does not reset the connection before the answers ahead of it are read.
+func TestLoopback(t *testing.T) {
+	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<14) // 256 KiB
+	handler := func(ctx context.Context, c *Conn, req *wire.Request) Pending {
+		if req.Header.CorrelationID%3 == 0 {
+			half := len(body) / 2
+			return now(RawReply(net.Buffers{body[:half], body[half:]}, len(body), nil))
+		}
+		return echo(ctx, c, req)
+	}
+	tlsConfig := selfSigned(t)
+	tests := []struct {
+		name   string
+		listen func(net.Listener) net.Listener
+		dial   func(addr string) (net.Conn, error)
+	}{
+		{"tcp", func(l net.Listener) net.Listener { return l },
+			func(addr string) (net.Conn, error) { return net.Dial("tcp", addr) }},
+		{"tls", func(l net.Listener) net.Listener { return tls.NewListener(l, tlsConfig) },
+			func(addr string) (net.Conn, error) {
+				return tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true})
+			}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			l := listenLoopback(t)
+			serveOn(t, test.listen(l), testConfig(), handler)
+			nc, err := test.dial(l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			var frames []byte
+			for id := range int32(200) {
+				frames = append(frames, frame(id, fetch())...)
+			}
+			unknown := []byte{0, 0, 0, 8, 0, 99, 0, 0, 0, 0, 0, 0}
+			go nc.Write(slices.Concat(frames, unknown, make([]byte, 100_000)))
+			for id := range int32(200) {
+				got, rest, err := readAnswer(nc)
+				if err != nil || got != id {
+					t.Fatalf("answer %d: %d, %v", id, got, err)
+				}
+				if id%3 == 0 && !bytes.Equal(rest[1:], body) {
+					t.Fatalf("answer %d: not the body", id)
+				}
+			}
+			if _, err := nc.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("at the end: %v", err)
+			}
+		})
+	}
+}
+
+// A TLS connection that does not shake hands is closed at the read timeout, not at the idle timeout.
+func TestTLSHandshake(t *testing.T) {
+	cfg := testConfig()
+	cfg.ReadTimeout = 10 * time.Millisecond
+	l := listenLoopback(t)
+	s := serveOn(t, tls.NewListener(l, selfSigned(t)), cfg, echo)
+	nc, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := nc.Read(make([]byte, 1)); err == nil {
+		t.Error("the server spoke first")
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if closed := s.Stats().Closed; closed[TLSHandshake] != 1 {
+		t.Errorf("closed %v", closed)
+	}
+}
+
+func selfSigned(t *testing.T) *tls.Config {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+}
+
+// BenchmarkRoundTrip is what the edge itself costs per request: one client that waits for each answer, and one that
+// keeps 32 requests in flight.
+func BenchmarkRoundTrip(b *testing.B) {
+	for _, bench := range []struct {
+		name     string
+		inFlight int
+		request  []byte
+	}{
+		{"metadata/1", 1, frame(1, metadata())},
+		{"produce/1", 1, frame(1, largeProduce(1000))},
+		{"produce/32", 32, frame(1, largeProduce(1000))},
+		{"produce_1MiB/4", 4, frame(1, largeProduce(1<<20))},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			l := listenLoopback(b)
+			serveOn(b, l, testConfig(), echo)
+			nc, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer nc.Close()
+			b.SetBytes(int64(len(bench.request)))
+			b.ReportAllocs()
+			tokens := make(chan struct{}, bench.inFlight)
+			go func() {
+				for range b.N {
+					tokens <- struct{}{}
+					if _, err := nc.Write(bench.request); err != nil {
+						return
+					}
+				}
+			}()
+			buf := make([]byte, 1<<16)
+			var head [4]byte
+			for range b.N {
+				if _, err := io.ReadFull(nc, head[:]); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := io.ReadFull(nc, buf[:binary.BigEndian.Uint32(head[:])]); err != nil {
+					b.Fatal(err)
+				}
+				<-tokens
+			}
+		})
+	}
+}

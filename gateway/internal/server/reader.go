@@ -1,0 +1,162 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"errors"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
+)
+
+// budgetedFrame is the first frame size that is charged to the frame budget: "above 64 KiB".
+const budgetedFrame = 64<<10 + 1
+
+// preambleSize is how far wire.Table.ReadPreamble looks.
+const preambleSize = 8
+
+const (
+	produceKey = 0
+	fetchKey   = 1
+)
+
+// mayOverlap says whether a request may begin while earlier ones are unanswered. Clients pipeline these two;
+// everything else waits for what came before, as on Kafka, which serves one request of a connection at a time.
+func mayOverlap(key int16) bool { return key == produceKey || key == fetchKey }
+
+// readLoop reads and begins requests until there is a reason to stop. It runs on the connection's own goroutine;
+// what may not overlap is answered on it too.
+func (c *Conn) readLoop() closing {
+	for {
+		if !c.pipeline.awaitRoom(c.ctx.Done()) {
+			return closing{} // closed elsewhere
+		}
+		if end := c.awaitFrame(); end.cause != 0 {
+			return end
+		}
+		ex, end := c.readRequest()
+		if end.cause != 0 {
+			return end
+		}
+		overlap := mayOverlap(ex.req.Header.Key)
+		if !overlap && !c.pipeline.awaitAnswered(c.ctx.Done()) {
+			c.giveBack(ex)
+			return closing{}
+		}
+		c.requests.Add(1)
+		c.pipeline.add(ex)
+		pending := c.start(ex.req)
+		if overlap {
+			c.pending.Go(func() { c.answer(ex, pending) })
+		} else {
+			c.answer(ex, pending)
+		}
+	}
+}
+
+// awaitFrame waits for the first byte of a frame. A connection is idle only while it waits for nothing: one whose
+// fetch is parked is not, however long its client is silent.
+func (c *Conn) awaitFrame() closing {
+	if c.stopped.Load() {
+		return closing{cause: Shutdown}
+	}
+	if c.reader.Buffered() > 0 {
+		return closing{}
+	}
+	since, _ := c.pipeline.quiet()
+	deadline := since.Add(c.server.cfg.IdleTimeout)
+	for {
+		c.setReadDeadline(deadline)
+		_, err := c.reader.Peek(1)
+		if err == nil {
+			return closing{}
+		}
+		if !isTimeout(err) {
+			return peerClosed(err)
+		}
+		if c.stopped.Load() {
+			return closing{cause: Shutdown}
+		}
+		now := time.Now()
+		since, quiet := c.pipeline.quiet()
+		deadline = since.Add(c.server.cfg.IdleTimeout)
+		if !quiet {
+			deadline = now.Add(c.server.cfg.IdleTimeout)
+		} else if !deadline.After(now) {
+			return closing{cause: IdleTimeout}
+		}
+	}
+}
+
+// readRequest reads, checks and decodes one request. One deadline bounds all of it, waiting for memory included.
+func (c *Conn) readRequest() (*exchange, closing) {
+	deadline := time.Now().Add(c.server.cfg.ReadTimeout)
+	if c.reader.Buffered() < preambleSize {
+		c.setReadDeadline(deadline)
+	}
+	p, err := c.server.cfg.Table.ReadPreamble(c.reader, c.server.limits)
+	if err != nil {
+		return nil, c.readFailure(err)
+	}
+
+	ex := &exchange{}
+	if p.Size >= budgetedFrame {
+		if err := c.acquire(c.server.cfg.FrameBudget, int64(p.Size), deadline); err != nil {
+			return nil, closing{FrameBudget, err}
+		}
+		ex.frameCharge = int64(p.Size)
+	}
+	if c.reader.Buffered() < int(p.Size) {
+		c.setReadDeadline(deadline)
+	}
+	ex.frame, err = p.ReadFrame(c.reader, &c.server.pool)
+	if err != nil {
+		if ex.frameCharge > 0 {
+			c.server.cfg.FrameBudget.Release(ex.frameCharge)
+		}
+		return nil, c.readFailure(err)
+	}
+
+	in, err := c.server.cfg.Table.Inspect(ex.frame.B)
+	if err != nil {
+		c.giveBack(ex)
+		return nil, c.readFailure(err)
+	}
+	if err := c.acquire(c.server.cfg.DecodeBudget, in.Cost, deadline); err != nil {
+		c.giveBack(ex)
+		if errors.Is(err, budget.ErrTooLarge) {
+			return nil, closing{RequestOverBudget, err}
+		}
+		return nil, closing{DecodeBudget, err}
+	}
+	ex.decodeCharge = in.Cost
+	if ex.req, err = in.Decode(); err != nil {
+		c.giveBack(ex)
+		return nil, c.readFailure(err)
+	}
+	return ex, closing{}
+}
+
+// readFailure sorts an error of reading; one that stopReading caused is no timeout.
+func (c *Conn) readFailure(err error) closing {
+	end := readFailure(err)
+	if end.cause == ReadTimeout && c.stopped.Load() {
+		return closing{cause: Shutdown}
+	}
+	return end
+}
+
+// setReadDeadline sets the deadline of the reads that follow, which is now once the reader is to stop.
+func (c *Conn) setReadDeadline(t time.Time) {
+	c.nc.SetReadDeadline(t)
+	if c.stopped.Load() { // stopReading came between, and t has replaced its deadline
+		c.nc.SetReadDeadline(time.Now())
+	}
+}
+
+// stopReading makes the reader return before the next frame. A frame that is not wholly read is given up.
+func (c *Conn) stopReading() {
+	c.stopped.Store(true)
+	c.nc.SetReadDeadline(time.Now())
+}

@@ -1,0 +1,91 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"bufio"
+	"net"
+	"time"
+)
+
+// writeBufferSize gathers small answers where the connection has no writev: one TLS record instead of one each.
+const writeBufferSize = 16 << 10
+
+// writeLoop writes answers in the order of the requests until the pipeline ends or the connection closes.
+func (c *Conn) writeLoop() {
+	w := newAnswerWriter(c.nc)
+	var batch []*exchange
+	for {
+		var end closing
+		batch, end = c.pipeline.take(batch[:0], c.ctx.Done())
+		if len(batch) == 0 {
+			c.close(end)
+			return
+		}
+		if end = c.write(w, batch); end.cause != 0 {
+			c.close(end)
+			return
+		}
+		c.pipeline.written(len(batch))
+	}
+}
+
+// write writes a batch up to an answer in whose place the connection closes.
+func (c *Conn) write(w *answerWriter, batch []*exchange) (end closing) {
+	for _, ex := range batch {
+		if end = ex.out.closing; end.cause != 0 {
+			break
+		}
+		w.add(&ex.out)
+	}
+	if w.size > 0 {
+		c.nc.SetWriteDeadline(time.Now().Add(c.server.cfg.WriteTimeout))
+		if err := w.flush(); err != nil {
+			end = writeFailure(err)
+		}
+	}
+	for _, ex := range batch {
+		c.discard(&ex.out)
+	}
+	return end
+}
+
+// answerWriter writes several answers at once, with as few copies and system calls as the connection allows.
+type answerWriter struct {
+	nc   net.Conn
+	tcp  bool
+	buf  *bufio.Writer // for connections that are not TCP
+	bufs net.Buffers
+	size int
+}
+
+func newAnswerWriter(nc net.Conn) *answerWriter {
+	w := &answerWriter{nc: nc}
+	if _, w.tcp = nc.(*net.TCPConn); !w.tcp {
+		w.buf = bufio.NewWriterSize(nc, writeBufferSize)
+	}
+	return w
+}
+
+// add appends an answer to what the next flush writes.
+func (w *answerWriter) add(out *outgoing) {
+	if out.head == nil {
+		return
+	}
+	w.bufs = append(append(w.bufs, out.head.B), out.raw...)
+	w.size += out.size
+}
+
+// flush writes what was added: by writev on TCP, elsewhere small pieces gathered and large ones as they are.
+func (w *answerWriter) flush() (err error) {
+	rest := w.bufs // WriteTo consumes its receiver
+	if w.tcp {
+		_, err = rest.WriteTo(w.nc)
+	} else if _, err = rest.WriteTo(w.buf); err == nil {
+		err = w.buf.Flush()
+	}
+	clear(w.bufs)
+	w.bufs, w.size = w.bufs[:0], 0
+	return err
+}

@@ -1,0 +1,137 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mapping
+
+import (
+	"math"
+	"slices"
+
+	"github.com/iggy-kafka/iggy-kafka/recordcodec"
+)
+
+// BatchOptions says what AppendRecordBatch makes of messages.
+type BatchOptions struct {
+	Codec         recordcodec.Codec
+	LogAppendTime bool   // the topic's message.timestamp.type
+	MaxBytes      int    // of what is appended, uncompressed; the first message goes out whatever its size (KIP-74)
+	StartOffset   uint64 // messages before it are passed over
+}
+
+// BatchInfo says what AppendRecordBatch made.
+type BatchInfo struct {
+	Records        int
+	BaseOffset     int64 // of the first record; meaningless without records
+	LastOffset     int64 // of the last record
+	Bytes          int   // appended
+	Unmappable     int   // messages served raw, with ErrorHeader
+	UnknownHeaders int   // user headers in the namespace "kafka." that mean nothing here, dropped
+	Truncated      bool  // MaxBytes ended it before the messages did
+}
+
+// AppendRecordBatch appends the messages of one poll as a record batch (Kafka format 2). msgs are messages in Iggy's wire form, one after
+// another, with ascending offsets; gaps are allowed. Without messages from opts.StartOffset on, dst comes back as it was.
+//
+// A message that cannot be mapped becomes a plain record: null key, the raw payload, and the header ErrorHeader.
+//
+// A batch has room for one append time and for offsets 2^31 apart, so there are as many batches, one after another, as that takes: in
+// practice one, and under LogAppendTime one per run of equal times.
+//
+// It fails with recordcodec.ErrCorrupt if msgs end within a message or do not ascend; dst then comes back as it was. Nothing is
+// allocated per record; without compression each byte is copied once.
+func AppendRecordBatch(dst []byte, enc *recordcodec.Encoder, msgs []byte, opts BatchOptions) ([]byte, BatchInfo, error) {
+	r := batchRun{enc: enc, opts: opts, rest: msgs}
+	start := len(dst)
+	// A message's header is longer than what a record adds to its parts.
+	dst = slices.Grow(dst, min(max(opts.MaxBytes, 0), recordcodec.HeaderSize+len(msgs)))
+	for len(r.rest) > 0 && !r.info.Truncated {
+		var err error
+		if dst, err = r.appendBatch(dst); err != nil {
+			return dst[:start], BatchInfo{}, err
+		}
+	}
+	r.info.Bytes = len(dst) - start
+	return dst, r.info, nil
+}
+
+// batchRun goes over the messages of one poll.
+type batchRun struct {
+	enc  *recordcodec.Encoder
+	opts BatchOptions
+	rest []byte // messages to come
+	next uint64 // lowest offset that the next message may have
+	size int    // of the batches so far, uncompressed
+	info BatchInfo
+	view view
+}
+
+// appendBatch takes the messages that share one batch off r.rest and appends it.
+func (r *batchRun) appendBatch(dst []byte) ([]byte, error) {
+	w := r.enc.Batch(dst, recordcodec.BatchOptions{Codec: r.opts.Codec, SizeHint: min(max(r.opts.MaxBytes, 0), len(r.rest))})
+	defer w.Discard()
+	var base recordcodec.RecordHead
+	for len(r.rest) > 0 {
+		m, n, err := ParseMessage(r.rest)
+		switch {
+		case err != nil:
+			return dst, err
+		case m.Offset < r.next:
+			return dst, errMessageOrder
+		case m.Offset > math.MaxInt64:
+			return dst, errMessageOffset
+		case m.Offset < r.opts.StartOffset:
+			r.take(&m, n)
+			continue
+		}
+		failure := r.view.look(&m)
+		if failure != nil {
+			r.view.fail(&m, failure)
+		}
+		head := recordcodec.RecordHead{
+			Offset:      int64(m.Offset),
+			Timestamp:   r.view.timestamp,
+			Key:         r.view.key,
+			Value:       r.view.value,
+			HeaderCount: r.view.headerCount,
+			HeaderBytes: r.view.headerBytes,
+		}
+		if w.Len() == 0 {
+			base = head
+			if r.opts.LogAppendTime {
+				w.SetLogAppendTime(head.Timestamp)
+			}
+		} else if head.Offset-base.Offset > math.MaxInt32 || r.opts.LogAppendTime && head.Timestamp != base.Timestamp {
+			break
+		}
+		if r.info.Records > 0 && r.size+w.Size()+w.RecordSize(&head) > r.opts.MaxBytes {
+			r.info.Truncated = true
+			break
+		}
+		w.Begin(&head)
+		if head.HeaderCount > 0 {
+			r.view.headers(w.Header)
+		}
+		r.count(head.Offset, failure != nil)
+		r.take(&m, n)
+	}
+	r.size += w.Size()
+	return w.Finish()
+}
+
+// take moves past m, which took n bytes.
+func (r *batchRun) take(m *Message, n int) {
+	r.next = m.Offset + 1
+	r.rest = r.rest[n:]
+}
+
+func (r *batchRun) count(offset int64, unmappable bool) {
+	if r.info.Records == 0 {
+		r.info.BaseOffset = offset
+	}
+	r.info.Records++
+	r.info.LastOffset = offset
+	r.info.UnknownHeaders += r.view.unknown
+	if unmappable {
+		r.info.Unmappable++
+	}
+}

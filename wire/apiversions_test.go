@@ -1,0 +1,97 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+func apiVersions(version int16, name, software string) *kmsg.ApiVersionsRequest {
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = version, name, software
+	return req
+}
+
+// The answers' bytes, from the correlation id (7) on: header v0 in every version (KIP-511), Produce from 0
+// (KAFKA-18659), no features.
+func TestApiVersionsBytes(t *testing.T) {
+	rows := []string{ // key, lowest, highest
+		"0000 0000 000c", // Produce
+		"0001 0004 000c", // Fetch
+		"0002 0001 000a", // ListOffsets
+		"0003 0000 000d", // Metadata
+		"000a 0000 0006", // FindCoordinator
+		"0012 0000 0004", // ApiVersions
+		"0013 0002 0007", // CreateTopics
+		"0014 0001 0006", // DeleteTopics
+		"0016 0000 0005", // InitProducerId
+		"003c 0000 0002", // DescribeCluster
+	}
+	count := "0000000a"
+	flexible := "0b" + strings.Join(rows, "00") + "00" // a tag count ends each row
+	tests := []struct {
+		name string
+		req  *kmsg.ApiVersionsRequest
+		want string
+	}{
+		{"v0", apiVersions(0, "", ""), "00000007 0000" + count + strings.Join(rows, "")},
+		{"v1", apiVersions(1, "", ""), "00000007 0000" + count + strings.Join(rows, "") + "00000000"},
+		{"v2", apiVersions(2, "", ""), "00000007 0000" + count + strings.Join(rows, "") + "00000000"},
+		{"v3", apiVersions(3, "kcat", "1.7"), "00000007 0000" + flexible + "00000000 00"},
+		{"v4", apiVersions(4, "kcat", "1.7"), "00000007 0000" + flexible + "00000000 00"},
+		{"above ours", apiVersions(5, "", ""), "00000007 0023 00000001 0012 0000 0004"},
+		{"far above ours", apiVersions(32767, "", ""), "00000007 0023 00000001 0012 0000 0004"},
+		{"no software name", apiVersions(3, "", "1.7"), "00000007 002a 01 00000000 00"},
+		{"bad software version", apiVersions(4, "kcat", "1.0-"), "00000007 002a 01 00000000 00"},
+	}
+	table := NewTable()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			frame := AppendResponse(nil, 7, table.ApiVersions(test.req))
+			want := strings.ReplaceAll(test.want, " ", "")
+			if got := hex.EncodeToString(frame[4:]); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestSoftwareName(t *testing.T) {
+	for s, want := range map[string]bool{
+		"a": true, "Z": true, "9": true, "apache-kafka-java": true, "2.16.1-rdkafka-2.16.0": true, "a..b": true,
+		"": false, "-": false, ".": false, "-a": false, "a-": false, "1.0-": false, ".1": false, "a b": false,
+		"a_b": false, "a/b": false, "é": false, "a\x00b": false,
+	} {
+		if got := isSoftwareName(s); got != want {
+			t.Errorf("%q: %v", s, got)
+		}
+	}
+}
+
+// The software that real clients name passes.
+func TestApiVersionsOfClients(t *testing.T) {
+	table := NewTable()
+	tried := 0
+	for _, f := range goldenFrames(t) {
+		if f.Key != apiVersionsKey {
+			continue
+		}
+		req, err := table.Decode(f.Req)
+		if err != nil {
+			t.Errorf("%s: %v", f.Client, err)
+			continue
+		}
+		if resp := table.ApiVersions(req.Body.(*kmsg.ApiVersionsRequest)); resp.ErrorCode != 0 && !req.AboveMax {
+			t.Errorf("%s v%d: error %d", f.Client, f.Version, resp.ErrorCode)
+		}
+		tried++
+	}
+	if tried < 100 {
+		t.Errorf("only %d requests were tried", tried)
+	}
+}

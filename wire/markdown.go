@@ -1,0 +1,29 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Markdown returns the APIs served as a Markdown table, for the page that lists what is supported.
+func (t *Table) Markdown() string {
+	var b strings.Builder
+	b.WriteString("| key | API | versions served | advertised |\n|---:|---|---|---|\n")
+	for _, api := range t.APIs() {
+		if api.Served {
+			fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", api.Key, api.Name,
+				versions(api.Min, api.Max), versions(api.AdvertisedMin, api.Max))
+		}
+	}
+	return b.String()
+}
+
+func versions(low, high int16) string {
+	if low == high {
+		return fmt.Sprint(low)
+	}
+	return fmt.Sprintf("%d-%d", low, high)
+}
