@@ -108,7 +108,7 @@ type conn struct {
 	inflight []*call // sent or being sent, oldest first
 	dead     error   // why the connection ended; nil while it lives
 
-	load     atomic.Int32 // calls in flight, for the pool's choice
+	load     atomic.Int32 // calls in flight or waiting to be sent, for the pool's choice
 	lastUsed atomic.Int64 // unix ns of the last request
 	lost     func(*conn, error)
 	readDone chan struct{}
@@ -129,9 +129,11 @@ func newConn(nc net.Conn, pool *bufferPool, callTimeout time.Duration, maxAnswer
 // send writes frames back to back in one vectored write and returns their calls in order. An error that is
 // ErrUnavailable or a context error means that no frame can have reached Iggy whole.
 func (c *conn) send(ctx context.Context, frames ...frame) ([]*call, error) {
+	c.load.Add(int32(len(frames))) // those who wait to write count as well
 	select {
 	case c.writing <- struct{}{}:
 	case <-ctx.Done():
+		c.load.Add(-int32(len(frames)))
 		return nil, fmt.Errorf("bridge: waiting to send to iggy: %w", context.Cause(ctx))
 	}
 	defer func() { <-c.writing }()
@@ -153,6 +155,7 @@ func (c *conn) send(ctx context.Context, frames ...frame) ([]*call, error) {
 		}
 	}
 	if err := c.enqueue(calls); err != nil {
+		c.load.Add(-int32(len(frames)))
 		return nil, err
 	}
 	c.lastUsed.Store(now.UnixNano())
@@ -181,7 +184,6 @@ func (c *conn) enqueue(calls []*call) error {
 		_ = c.nc.SetReadDeadline(calls[0].deadline)
 	}
 	c.inflight = append(c.inflight, calls...)
-	c.load.Store(int32(len(c.inflight)))
 	return nil
 }
 
@@ -194,7 +196,7 @@ func (c *conn) dequeue() *call {
 	}
 	first := c.inflight[0]
 	c.inflight = append(c.inflight[:0], c.inflight[1:]...)
-	c.load.Store(int32(len(c.inflight)))
+	c.load.Add(-1)
 	if len(c.inflight) > 0 {
 		_ = c.nc.SetReadDeadline(c.inflight[0].deadline)
 	} else {
@@ -277,7 +279,7 @@ func (c *conn) fail(err error) {
 	c.dead = err
 	calls := c.inflight
 	c.inflight = nil
-	c.load.Store(0)
+	c.load.Add(-int32(len(calls)))
 	c.mu.Unlock()
 	_ = c.nc.Close()
 	// The owner learns of the loss before any caller does, so that a lane which sees its call fail also sees that

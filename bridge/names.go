@@ -84,9 +84,13 @@ func ParseTopicMap(data []byte) (*Names, error) {
 		}
 		n.toIggy[name], n.toKafka[target] = target, name
 	}
+	if n.defaultStream == "" {
+		return nil, errors.Join(faults...)
+	}
 	for _, name := range kafkaNames {
 		target := n.toIggy[name]
-		if _, listed := n.toIggy[target.Topic]; target.Stream == n.defaultStream && !listed {
+		_, listed := n.toIggy[target.Topic]
+		if target.Stream == n.defaultStream && !listed && ValidateTopicName(target.Topic) == nil {
 			fault("topics.%q: topic %q of the default stream is where the unlisted Kafka topic %q lives", name, target.Topic, target.Topic)
 		}
 	}
