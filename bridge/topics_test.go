@@ -352,14 +352,20 @@ func TestReap(t *testing.T) {
 			c.load.Store(busyCalls)
 			synctest.Wait()
 		}
+		pool.mu.Lock()
 		for _, c := range pool.conns {
 			c.load.Store(0)
 		}
-		if n := len(pool.conns); n < 5 {
+		n := len(pool.conns)
+		pool.mu.Unlock()
+		if n < 5 {
 			t.Fatalf("%d connections under load", n)
 		}
 		time.Sleep(20 * time.Minute)
-		if n, epoch := len(pool.conns), b.epoch.Load(); n != 1 || epoch != 0 {
+		pool.mu.Lock()
+		n = len(pool.conns)
+		pool.mu.Unlock()
+		if epoch := b.epoch.Load(); n != 1 || epoch != 0 {
 			t.Errorf("after 20 idle minutes: %d connections, %d counted as lost", n, epoch)
 		}
 		if _, err := pool.get(t.Context()); err != nil {
