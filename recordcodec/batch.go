@@ -45,11 +45,11 @@ func parseBatch(b []byte) (h Header, codec Codec, err error) {
 	if h.Length < HeaderSize-logOverhead {
 		return h, 0, fmt.Errorf("recordcodec: batch length %d: %w", h.Length, ErrCorrupt)
 	}
-	switch size := logOverhead + int(h.Length); {
-	case size > len(b):
+	switch size := logOverhead + int64(h.Length); {
+	case size > int64(len(b)):
 		return h, 0, fmt.Errorf("recordcodec: %d of the %d bytes of a batch: %w", len(b), size, ErrCorrupt)
-	case size < len(b):
-		return h, 0, fmt.Errorf("recordcodec: %d bytes after the batch: %w", len(b)-size, ErrInvalid)
+	case size < int64(len(b)):
+		return h, 0, fmt.Errorf("recordcodec: %d bytes after the batch: %w", int64(len(b))-size, ErrInvalid)
 	}
 	codec, err = h.Codec()
 	return h, codec, err

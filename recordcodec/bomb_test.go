@@ -18,7 +18,7 @@ import (
 
 // bombLimit is what a bomb may decompress to, and bombSlack what decoding may allocate beside the output: decompressors and their tables.
 const (
-	bombLimit = 4 << 20
+	bombLimit = 1 << 20
 	bombSize  = 16 * bombLimit
 	bombSlack = 3 << 20
 )

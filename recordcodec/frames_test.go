@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -76,8 +77,8 @@ func TestForeignFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Release()
-			if diff := cmp.Diff(wantRecords, recordsOf(b)); diff != "" {
-				t.Error(diff)
+			if got := recordsOf(b); !reflect.DeepEqual(wantRecords, got) { // cmp takes its time with so many
+				t.Error(cmp.Diff(wantRecords, got))
 			}
 			bound, err := recordcodec.MaxDecompressed(batch)
 			if err != nil || bound < b.Bytes() {
@@ -101,7 +102,7 @@ func TestDamagedFrames(t *testing.T) {
 	for name, frame := range frames(t) {
 		t.Run(name, func(t *testing.T) {
 			codec := frameCodec(name)
-			for n := 1; n < len(frame); n += 1 + len(frame)/97 {
+			for n := 1; n < len(frame); n += 1 + len(frame)/29 {
 				if b, err := d.Decode(rawBatch(codec, frameRecords, frame[:n]), wide); err == nil {
 					t.Errorf("cut to %d bytes: %d records", n, b.Len())
 				}

@@ -216,3 +216,40 @@ func TestEncodeGolden(t *testing.T) {
 		}
 	}
 }
+
+// Batches as nine clients sent them to a broker, which took them all: whatever snappy framing, LZ4 flags and zstd frames they use.
+func TestClientBatches(t *testing.T) {
+	f, err := os.Open("testdata/kafka/clients.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d := recordcodec.NewDecoder()
+	clients := map[string]int{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var g struct {
+			Client, Codec         string
+			Records, Decompressed int
+			Bytes                 hexBytes
+		}
+		if err := json.Unmarshal(lines.Bytes(), &g); err != nil {
+			t.Fatal(err)
+		}
+		clients[g.Client]++
+		t.Run(g.Client+"/"+g.Codec, func(t *testing.T) {
+			b, err := d.Decode(g.Bytes, wide)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Release()
+			codec, err := b.Header.Codec()
+			if err != nil || codec.String() != g.Codec || !b.Contiguous() || b.Len() != g.Records || b.Bytes() != g.Decompressed {
+				t.Errorf("%v, %v, %d records, %d bytes", codec, err, b.Len(), b.Bytes())
+			}
+		})
+	}
+	if err := lines.Err(); err != nil || len(clients) != 9 {
+		t.Fatalf("%d clients, %v", len(clients), err)
+	}
+}

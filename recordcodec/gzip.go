@@ -6,7 +6,6 @@ package recordcodec
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"io"
 	"math"
 
@@ -25,8 +24,9 @@ func gzipBound(src []byte) int {
 
 // gunzipper keeps a reader and its source together, so that one pool entry is all that a batch borrows.
 type gunzipper struct {
-	src bytes.Reader
-	z   gzip.Reader
+	src  bytes.Reader
+	z    gzip.Reader
+	next [1]byte
 }
 
 // gunzip decompresses all members of src. The bound says nothing useful about a gzip stream, so the output begins with the size
@@ -41,40 +41,44 @@ func (d *Decoder) gunzip(src []byte, bound, limit int) (*buffer, error) {
 	}
 	limit = min(limit, bound)
 	size := 4 * len(src)
-	if n := int64(binary.LittleEndian.Uint32(src[len(src)-4:])); n <= int64(bound) {
-		size = int(n)
+	if declared := binary.LittleEndian.Uint32(src[len(src)-4:]); uint64(declared) <= uint64(bound) {
+		size = int(declared)
 	}
-	buf := d.buffers.get(min(size, limit))
-	err := error(nil)
-	for err == nil {
-		if room := buf.b[len(buf.b):min(cap(buf.b), limit)]; len(room) > 0 {
-			var n int
-			n, err = g.z.Read(room)
+	buf, err := d.inflate(g, d.buffers.get(min(size, limit)), limit)
+	switch err {
+	case io.EOF:
+		return buf, nil
+	case errShortOutput:
+		err = errOverLimit(CodecGzip, limit)
+	default:
+		err = errCompressed(CodecGzip, err)
+	}
+	d.buffers.put(buf)
+	return nil, err
+}
+
+// inflate reads all of g into buf, or into a larger buffer in its place, and returns how that ended: io.EOF is the stream's end.
+func (d *Decoder) inflate(g *gunzipper, buf *buffer, limit int) (*buffer, error) {
+	for {
+		for room := min(cap(buf.b), limit); len(buf.b) < room; {
+			n, err := g.z.Read(buf.b[len(buf.b):room])
 			buf.b = buf.b[:len(buf.b)+n]
-			continue
+			if err != nil {
+				return buf, err
+			}
 		}
-		// No room: only another read tells whether the stream ends here.
-		var next [1]byte
-		if _, err = io.ReadFull(&g.z, next[:]); err != nil {
-			break
+		// Full: only another read tells whether the stream ends here.
+		if _, err := io.ReadFull(&g.z, g.next[:]); err != nil {
+			return buf, err
 		}
 		if len(buf.b) == limit {
-			err = errOverLimit(CodecGzip, limit)
-			break
+			return buf, errShortOutput
 		}
 		larger := d.buffers.get(min(2*len(buf.b)+1, limit))
-		larger.b = append(append(larger.b, buf.b...), next[0])
+		larger.b = append(append(larger.b, buf.b...), g.next[0])
 		d.buffers.put(buf)
 		buf = larger
 	}
-	if err == io.EOF {
-		return buf, nil
-	}
-	d.buffers.put(buf)
-	if errors.Is(err, ErrTooLarge) {
-		return nil, err
-	}
-	return nil, errCompressed(CodecGzip, err)
 }
 
 // sliceWriter appends what is written to it.

@@ -37,7 +37,7 @@ type legacyMessage struct {
 }
 
 // DecodeMessageSet decodes b, a message set of format 0 or 1: what clients older than Kafka 0.11 write, kept for libraries that read
-// old logs. The records hold copies. lim.MaxBytes bounds each compressed set's decompressed size, lim.MaxRecords all records.
+// old logs. The records hold copies. lim.MaxBytes bounds what all compressed sets in b decompress to, together.
 // Errors: ErrCorrupt, ErrInvalid, ErrTooLarge, ErrUnknownCodec.
 func (d *Decoder) DecodeMessageSet(b []byte, lim Limits) ([]LegacyRecord, error) {
 	var records []LegacyRecord
@@ -49,38 +49,42 @@ func (d *Decoder) DecodeMessageSet(b []byte, lim Limits) ([]LegacyRecord, error)
 		b = b[n:]
 		if m.codec == CodecNone {
 			records = append(records, m.LegacyRecord.clone())
-		} else if records, err = d.appendWrapped(records, &m, lim); err != nil {
-			return nil, err
+		} else {
+			var size int
+			if records, size, err = d.appendWrapped(records, &m, lim); err != nil {
+				return nil, err
+			}
+			lim.MaxBytes -= size
 		}
 		if len(records) > lim.MaxRecords {
-			return nil, fmt.Errorf("recordcodec: message set: more than %d records: %w", lim.MaxRecords, ErrTooLarge)
+			return nil, errLegacyRecords(lim)
 		}
 	}
 	return records, nil
 }
 
-// appendWrapped appends the records of the message set that wrapper holds compressed.
-func (d *Decoder) appendWrapped(records []LegacyRecord, wrapper *legacyMessage, lim Limits) ([]LegacyRecord, error) {
+// appendWrapped appends the records of the message set that wrapper holds compressed, and returns the set's size.
+func (d *Decoder) appendWrapped(records []LegacyRecord, wrapper *legacyMessage, lim Limits) (_ []LegacyRecord, size int, err error) {
 	bound, err := maxDecompressed(wrapper.codec, wrapper.Value)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	buf, err := d.decompress(wrapper.codec, wrapper.Value, bound, max(lim.MaxBytes, 0))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer d.buffers.put(buf)
 	first := len(records)
 	for b := buf.b; len(b) > 0; {
 		m, n, err := parseLegacy(b)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if m.codec != CodecNone || m.magic != wrapper.magic {
-			return nil, fmt.Errorf("recordcodec: message set: a compressed or foreign message in a compressed one: %w", ErrInvalid)
+			return nil, 0, fmt.Errorf("recordcodec: message set: a compressed or foreign message in a compressed one: %w", ErrInvalid)
 		}
-		if len(records) == lim.MaxRecords {
-			return nil, fmt.Errorf("recordcodec: message set: more than %d records: %w", lim.MaxRecords, ErrTooLarge)
+		if len(records) >= lim.MaxRecords {
+			return nil, 0, errLegacyRecords(lim)
 		}
 		if wrapper.LogAppendTime {
 			m.Timestamp, m.LogAppendTime = wrapper.Timestamp, true
@@ -94,7 +98,11 @@ func (d *Decoder) appendWrapped(records []LegacyRecord, wrapper *legacyMessage, 
 			inner[i].Offset += base
 		}
 	}
-	return records, nil
+	return records, len(buf.b), nil
+}
+
+func errLegacyRecords(lim Limits) error {
+	return fmt.Errorf("recordcodec: message set: more than %d records: %w", lim.MaxRecords, ErrTooLarge)
 }
 
 // parseLegacy reads the message at the start of b, checks its CRC, and returns its length.

@@ -73,6 +73,8 @@ func TestLegacy(t *testing.T) {
 		{"bytes after the value", sealLegacy(append(legacyMessage(0, 0, 0, 0, nil, nil), 0)), nil, recordcodec.ErrInvalid},
 		{"more records than allowed", slices.Concat(legacyMessage(1, 1, 0, 5, nil, nil), legacyMessage(2, 1, 2, 5, nil, inner(1, 0, 1, 2, 3))), nil, recordcodec.ErrTooLarge},
 		{"more bytes than allowed", legacyMessage(1, 1, 2, 5, nil, xerial(legacyMessage(2, 1, 0, 5, nil, make([]byte, 2000)))), nil, recordcodec.ErrTooLarge},
+		{"more bytes than allowed, together", slices.Concat(legacyMessage(1, 1, 2, 5, nil, xerial(legacyMessage(2, 1, 0, 5, nil, make([]byte, 500)))),
+			legacyMessage(2, 1, 2, 5, nil, xerial(legacyMessage(2, 1, 0, 5, nil, make([]byte, 500))))), nil, recordcodec.ErrTooLarge},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := d.DecodeMessageSet(c.set, recordcodec.Limits{MaxBytes: 1000, MaxRecords: 4})

@@ -6,6 +6,7 @@ package recordcodec
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 
 	"github.com/golang/snappy"
 )
@@ -75,7 +76,7 @@ func snappyBound(src []byte) (int, error) {
 	if err != nil {
 		return 0, errCompressed(CodecSnappy, err)
 	}
-	return total, nil
+	return min(total, math.MaxInt32), nil
 }
 
 // unsnappy decompresses src into dst and returns the length; it fails if dst is too short.

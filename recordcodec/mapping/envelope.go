@@ -58,10 +58,9 @@ func appendPart(dst, part []byte) []byte {
 
 // envelope is an opened one.
 type envelope struct {
-	key, value  []byte
-	headers     []byte // encoded, checked
-	headerCount int
-	headerBytes int // what they take in a record
+	key, value []byte
+	headers    headerSum
+	encoded    []byte // the headers, checked
 }
 
 // openEnvelope reads all of payload and checks it.
@@ -88,13 +87,13 @@ func openEnvelope(payload []byte) (e envelope, err error) {
 	if uint64(count)*envelopeHeaderOverhead > uint64(len(rest)) {
 		return e, errEnvelopeShort
 	}
-	e.headers, e.headerCount = rest, int(count)
-	for range e.headerCount {
+	e.encoded = rest
+	for range count {
 		var name, value []byte
 		if name, value, rest, err = takeEnvelopeHeader(rest); err != nil {
 			return e, err
 		}
-		e.headerBytes += recordcodec.HeaderLen(name, value)
+		e.headers.add(name, value)
 	}
 	if len(rest) > 0 {
 		return e, errEnvelopeTrailing

@@ -19,19 +19,28 @@ var (
 	ErrTimestamp = errors.New("timestamp out of range")
 )
 
-// Why a message is unmappable. Each text also goes to consumers, in the header ErrorHeader.
+// unmappable is why a message is: an ErrUnmappable. Consumers read the same words in the header ErrorHeader.
+type unmappable string
+
+const (
+	errUserHeaders      unmappable = "bad user headers"
+	errEnvelopeVersion  unmappable = "envelope: unknown version"
+	errEnvelopeFlag     unmappable = "envelope: unknown flag"
+	errEnvelopeShort    unmappable = "envelope: short"
+	errEnvelopeAbsent   unmappable = "envelope: absent part has a length"
+	errEnvelopeTrailing unmappable = "envelope: trailing bytes"
+)
+
+func (e unmappable) Error() string { return fmt.Sprintf("mapping: %s: %v", string(e), ErrUnmappable) }
+
+func (e unmappable) Unwrap() error { return ErrUnmappable }
+
 var (
-	errUserHeaders      = fmt.Errorf("bad user headers: %w", ErrUnmappable)
-	errEnvelopeVersion  = fmt.Errorf("envelope: unknown version: %w", ErrUnmappable)
-	errEnvelopeFlag     = fmt.Errorf("envelope: unknown flag: %w", ErrUnmappable)
-	errEnvelopeShort    = fmt.Errorf("envelope: short: %w", ErrUnmappable)
-	errEnvelopeAbsent   = fmt.Errorf("envelope: absent part has a length: %w", ErrUnmappable)
-	errEnvelopeTrailing = fmt.Errorf("envelope: trailing bytes: %w", ErrUnmappable)
-	errMessageOrder     = fmt.Errorf("mapping: offsets do not ascend: %w", recordcodec.ErrCorrupt)
-	errMessageOffset    = fmt.Errorf("mapping: offset beyond 2^63 - 1: %w", recordcodec.ErrCorrupt)
-	errMessageCut       = fmt.Errorf("mapping: message cut short: %w", recordcodec.ErrCorrupt)
-	errPayloadTooLarge  = fmt.Errorf("payload over the limit: %w", recordcodec.ErrTooLarge)
-	errHeadersTooLarge  = fmt.Errorf("user headers over the limit: %w", recordcodec.ErrTooLarge)
+	errMessageCut      = fmt.Errorf("mapping: message cut short: %w", recordcodec.ErrCorrupt)
+	errMessageOrder    = fmt.Errorf("mapping: offsets do not ascend: %w", recordcodec.ErrCorrupt)
+	errMessageOffset   = fmt.Errorf("mapping: offset beyond 2^63 - 1: %w", recordcodec.ErrCorrupt)
+	errPayloadTooLarge = fmt.Errorf("payload over the limit: %w", recordcodec.ErrTooLarge)
+	errHeadersTooLarge = fmt.Errorf("user headers over the limit: %w", recordcodec.ErrTooLarge)
 )
 
 // RecordError says which record of a batch could not become a message, and why: an error that wraps ErrTimestamp or

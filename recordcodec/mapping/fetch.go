@@ -92,8 +92,8 @@ func (r *batchRun) appendBatch(dst []byte) ([]byte, error) {
 			Timestamp:   r.view.timestamp,
 			Key:         r.view.key,
 			Value:       r.view.value,
-			HeaderCount: r.view.headerCount,
-			HeaderBytes: r.view.headerBytes,
+			HeaderCount: r.view.headers.count,
+			HeaderBytes: r.view.headers.bytes,
 		}
 		if w.Len() == 0 {
 			base = head
@@ -109,7 +109,7 @@ func (r *batchRun) appendBatch(dst []byte) ([]byte, error) {
 		}
 		w.Begin(&head)
 		if head.HeaderCount > 0 {
-			r.view.headers(w.Header)
+			r.view.eachHeader(w.Header)
 		}
 		r.count(head.Offset, failure != nil)
 		r.take(&m, n)

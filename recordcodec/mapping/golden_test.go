@@ -233,14 +233,70 @@ func TestNativeGolden(t *testing.T) {
 			if !errors.Is(err, mapping.ErrUnmappable) || !strings.Contains(err.Error(), g.Error) {
 				t.Errorf("error is %v, not %q", err, g.Error)
 			}
+			if why := string(served[0].Headers[0].Value); !strings.Contains(why, g.Error) || !strings.Contains(err.Error(), why) {
+				t.Errorf("served with %q", why)
+			}
 			raw := []goldenRecord{{
 				Timestamp: int64(m.OriginTimestamp / 1000),
 				Value:     m.Payload,
-				Headers:   []goldenHeader{{mapping.ErrorHeader, hexBytes(err.Error())}},
+				Headers:   []goldenHeader{{mapping.ErrorHeader, served[0].Headers[0].Value}},
 			}}
 			if diff := cmp.Diff(raw, served); diff != "" || info.Unmappable != 1 {
 				t.Error(diff, info)
 			}
 		})
+	}
+}
+
+// Kafka's own batches, through Iggy and back: the same records at the same offsets.
+func TestBatchesGolden(t *testing.T) {
+	f, err := os.Open("../testdata/kafka/batches.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	d, e := recordcodec.NewDecoder(), recordcodec.NewEncoder()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var g struct {
+			Name  string
+			Codec string
+			Magic int8
+			Bytes hexBytes
+		}
+		if err := json.Unmarshal(lines.Bytes(), &g); err != nil {
+			t.Fatal(err)
+		}
+		if g.Magic < 2 {
+			continue
+		}
+		t.Run(g.Name+"/"+g.Codec, func(t *testing.T) {
+			b, err := d.Decode(g.Bytes, wide)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Release()
+			codec, err := b.Header.Codec()
+			if err != nil {
+				t.Fatal(err)
+			}
+			served, info, err := mapping.AppendRecordBatch(nil, e, benchMessages(t, b), mapping.BatchOptions{
+				Codec: codec, MaxBytes: 1 << 24, LogAppendTime: b.Header.LogAppendTime(),
+			})
+			if err != nil || info.Records != b.Len() || info.LastOffset != int64(b.Len()-1) {
+				t.Fatalf("%+v, %v", info, err)
+			}
+			if diff := cmp.Diff(recordsIn(t, g.Bytes), recordsIn(t, served)); diff != "" {
+				t.Error(diff)
+			}
+			h, err := recordcodec.ParseHeader(served)
+			if err != nil || h.MaxTimestamp != b.Header.MaxTimestamp || h.Attributes != b.Header.Attributes&0x0f {
+				t.Errorf("%+v, %v", h, err)
+			}
+		})
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
 	}
 }

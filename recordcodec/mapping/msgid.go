@@ -45,6 +45,12 @@ func (ids *IDs) ID(i int) (id [16]byte) {
 	return id
 }
 
+// hasTag tells whether id has one of our tags, whatever its numbers.
+func hasTag(id [16]byte) bool {
+	tag := string(id[posIDTag:])
+	return tag == tagIdempotent || tag == tagRandom
+}
+
 // IDKind says who made a message id.
 type IDKind uint8
 

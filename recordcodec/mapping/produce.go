@@ -5,6 +5,7 @@ package mapping
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
@@ -25,12 +26,12 @@ func AppendMessages(dst []byte, b *recordcodec.Batch, ids *IDs, lim MessageLimit
 	return w.dst, nil
 }
 
-// AppendRecord appends one record as a message in Iggy's wire form; its Timestamp counts, its deltas do not. Errors as those that
-// AppendMessages wraps in a RecordError.
+// AppendRecord appends one record as a message in Iggy's wire form; its Timestamp counts, its deltas do not. It fails with
+// ErrTimestamp or recordcodec.ErrTooLarge; dst then comes back as it was.
 func AppendRecord(dst []byte, r *recordcodec.Record, id [16]byte, lim MessageLimits) ([]byte, error) {
 	w := messageWriter{dst: dst, limits: lim.withDefaults()}
 	if err := w.write(r, id); err != nil {
-		return dst, err
+		return dst, fmt.Errorf("mapping: %w", err)
 	}
 	return w.dst, nil
 }

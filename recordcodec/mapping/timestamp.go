@@ -21,22 +21,22 @@ func originTimestamp(ms int64) (micros uint64, err error) {
 	return uint64(ms) * 1000, nil
 }
 
-// recordTimestamp is the inverse. A native message without an origin timestamp has at least the server's; one of ours without was a
+// messageTimestamp is the inverse. A native message without an origin timestamp has at least the server's; one of ours without was a
 // record without.
-func recordTimestamp(m *Message) (ms int64) {
+func messageTimestamp(m *Message) (ms int64) {
 	switch {
 	case m.OriginTimestamp != 0:
 		return int64(m.OriginTimestamp / 1000)
-	case ParseID(m.ID).Kind != IDForeign:
+	case hasTag(m.ID):
 		return noTimestamp
 	}
 	return int64(m.Timestamp / 1000)
 }
 
-// RecordTimestamp is the timestamp (ms) of the record that m becomes, -1 for none, without building the record.
+// RecordTimestamp is the timestamp (ms) of the record that m is to Kafka clients, -1 for none.
 func RecordTimestamp(m *Message) int64 {
 	var v view
-	// A message that is unmappable is served with the timestamp that shows before its headers are read.
+	// An unmappable message is served as well, with the timestamp that was found until it failed.
 	_ = v.look(m)
 	return v.timestamp
 }

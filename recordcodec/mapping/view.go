@@ -4,6 +4,7 @@
 package mapping
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -12,11 +13,10 @@ import (
 
 // view is a message seen as a record. Everything in it points into the message.
 type view struct {
-	timestamp   int64 // ms
-	key, value  []byte
-	headerCount int
-	headerBytes int // what the headers take in a record
-	unknown     int // headers in the reserved namespace that mean nothing here
+	timestamp  int64 // ms
+	key, value []byte
+	headers    headerSum
+	unknown    int // headers in the reserved namespace that mean nothing here
 
 	enveloped   bool
 	envelope    envelope
@@ -24,46 +24,45 @@ type view struct {
 	failure     []byte // not nil: the one header says why the message is unmappable
 }
 
+// headerSum adds up record headers.
+type headerSum struct {
+	count int
+	bytes int // what they take in a record
+}
+
+func (s *headerSum) add(name, value []byte) {
+	s.count++
+	s.bytes += recordcodec.HeaderLen(name, value)
+}
+
 // look reads m. Where it fails, v.timestamp is set all the same.
 func (v *view) look(m *Message) error {
-	*v = view{timestamp: recordTimestamp(m), value: m.Payload}
+	*v = view{timestamp: messageTimestamp(m), value: m.Payload}
 	if len(m.UserHeaders) == 0 {
 		return nil
 	}
 	v.userHeaders = m.UserHeaders
-	own := 0 // names in the namespace that an envelope makes void
-	ownCount, ownBytes := 0, 0
+	var ours headerSum // headers kafka.h.*
+	fields := 0        // headers kafka.key and kafka.value
 	it := entryIter{rest: m.UserHeaders}
 	for it.next() {
 		name, isReserved := cutReserved(it.name)
 		switch {
 		case !isReserved:
-			v.headerCount++
-			v.headerBytes += recordcodec.HeaderLen(it.name, it.value)
+			v.headers.add(it.name, it.value)
+		case name != nil:
+			ours.add(name, it.value)
 		case string(it.name) == nameKey:
 			v.key = it.value
-			own++
-		case string(it.name) == nameValue:
-			if !v.setValue(it.value) {
-				v.unknown++
-				break
-			}
-			own++
+			fields++
+		case string(it.name) == nameValue && v.setValue(it.value):
+			fields++
+		case string(it.name) == nameTimestamp && v.setTimestamp(it.value):
 		case string(it.name) == nameEnvelope:
 			if len(it.value) != 1 || it.value[0] != envelopeVersion {
 				return errEnvelopeVersion
 			}
 			v.enveloped = true
-		case string(it.name) == nameTimestamp:
-			ms, err := strconv.ParseInt(string(it.value), 10, 64)
-			if err != nil {
-				v.unknown++
-				break
-			}
-			v.timestamp = ms
-		case name != nil:
-			ownCount++
-			ownBytes += recordcodec.HeaderLen(name, it.value)
 		default:
 			v.unknown++
 		}
@@ -72,19 +71,19 @@ func (v *view) look(m *Message) error {
 		return it.err
 	}
 	if !v.enveloped {
-		v.headerCount += ownCount
-		v.headerBytes += ownBytes
+		v.headers.count += ours.count
+		v.headers.bytes += ours.bytes
 		return nil
 	}
-	v.unknown += own + ownCount
-	e, err := openEnvelope(m.Payload)
-	if err != nil {
+	// The envelope has the whole record: what else says something about it says nothing.
+	v.unknown += fields + ours.count
+	var err error
+	if v.envelope, err = openEnvelope(m.Payload); err != nil {
 		return err
 	}
-	v.envelope = e
-	v.key, v.value = e.key, e.value
-	v.headerCount += e.headerCount
-	v.headerBytes += e.headerBytes
+	v.key, v.value = v.envelope.key, v.envelope.value
+	v.headers.count += v.envelope.headers.count
+	v.headers.bytes += v.envelope.headers.bytes
 	return nil
 }
 
@@ -99,7 +98,7 @@ func cutReserved(name []byte) (header []byte, isReserved bool) {
 	return nil, true
 }
 
-// setValue applies the header kafka.value: the payload is but a placeholder.
+// setValue applies the header kafka.value, which says that the payload is but a placeholder.
 func (v *view) setValue(state []byte) bool {
 	switch string(state) {
 	case valueNull:
@@ -112,26 +111,32 @@ func (v *view) setValue(state []byte) bool {
 	return true
 }
 
-// fail turns v into the record that stands for an unmappable message: its raw payload, and why.
-func (v *view) fail(m *Message, reason error) {
-	why := []byte(reason.Error())
-	*v = view{
-		timestamp:   v.timestamp,
-		value:       m.Payload,
-		headerCount: 1,
-		headerBytes: recordcodec.HeaderLen([]byte(ErrorHeader), why),
-		failure:     why,
+// setTimestamp applies the header kafka.ts.
+func (v *view) setTimestamp(decimal []byte) bool {
+	ms, err := strconv.ParseInt(string(decimal), 10, 64)
+	if err != nil {
+		return false
 	}
+	v.timestamp = ms
+	return true
 }
 
-// headers calls f for each header of the record, those of the envelope first.
-func (v *view) headers(f func(name, value []byte)) {
+// fail turns v into the record that stands for an unmappable message: its raw payload, and why.
+func (v *view) fail(m *Message, err error) {
+	var why unmappable // which look's errors all are
+	errors.As(err, &why)
+	*v = view{timestamp: v.timestamp, value: m.Payload, failure: []byte(why)}
+	v.headers.add([]byte(ErrorHeader), v.failure)
+}
+
+// eachHeader calls f for each header of the record, those of the envelope first.
+func (v *view) eachHeader(f func(name, value []byte)) {
 	if v.failure != nil {
 		f([]byte(ErrorHeader), v.failure)
 		return
 	}
-	rest := v.envelope.headers
-	for range v.envelope.headerCount {
+	rest := v.envelope.encoded
+	for range v.envelope.headers.count {
 		var name, value []byte
 		name, value, rest, _ = takeEnvelopeHeader(rest) // openEnvelope has checked
 		f(name, value)
@@ -155,12 +160,12 @@ func ToRecord(m *Message, headers recordcodec.RawHeaders) (recordcodec.Record, e
 		return recordcodec.Record{}, err
 	}
 	headers = headers[:0]
-	v.headers(func(name, value []byte) { headers = recordcodec.AppendHeader(headers, name, value) })
+	v.eachHeader(func(name, value []byte) { headers = recordcodec.AppendHeader(headers, name, value) })
 	return recordcodec.Record{
 		Timestamp:   v.timestamp,
 		Key:         v.key,
 		Value:       v.value,
 		Headers:     headers,
-		HeaderCount: v.headerCount,
+		HeaderCount: v.headers.count,
 	}, nil
 }

@@ -1,0 +1,19 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package bridge does Kafka-shaped operations on an Iggy server: topics with ids, appends that learn their base
+// offset, reads, and the bounds of partitions.
+//
+// A Bridge is opened on one server and is safe for concurrent use. What it promises:
+//
+//   - Append writes the batches of a partition in the order of the calls, and reports success only when Iggy has
+//     confirmed them, with the offset that Iggy gave the first record. When a send's outcome is lost, the messages are
+//     looked for by their ids before anything else is written to the partition.
+//   - Bounds and Topics answer what Iggy says. Whatever was acknowledged before a call to Bounds shows in its answer;
+//     Topics may be Config.TopicViewAge old, but never older than a change made through the same Bridge.
+//   - KnownBounds answers from memory, without asking.
+//   - Every call takes a context and returns within its deadline. Errors fall into the classes of errors.go.
+//
+// Message bytes are Iggy's wire form of recordcodec/mapping; what surrounds them on the wire is package iggywire's.
+// DESIGN.md says how it works inside.
+package bridge
