@@ -78,7 +78,7 @@ type closing struct {
 // abrupt says that nobody is left to take the answers still owed.
 func (c closing) abrupt() bool {
 	switch c.cause {
-	case PeerClosed, IdleTimeout, WriteTimeout, TLSHandshake, ShutdownCut:
+	case PeerClosed, WriteTimeout, TLSHandshake, ShutdownCut:
 		return true
 	}
 	return false

@@ -24,12 +24,13 @@ const (
 
 // Conn is one client connection. Its exported methods are for handlers and safe for concurrent use.
 //
-// Two goroutines serve it: the reader, which also answers what may not overlap, and the writer. Produce and Fetch
-// requests wait for their answers on goroutines of their own. All of them end before serve returns.
+// Two goroutines serve it, the reader and the writer, and one more for each request that waits for its answer. All
+// of them end before serve returns.
 type Conn struct {
 	id       uint64
 	server   *Server
 	nc       net.Conn
+	socket   net.Conn // below TLS, else nc
 	listener *Listener
 	opened   time.Time
 
@@ -74,7 +75,10 @@ func (c *Conn) ClientSoftware() (name, version string) {
 }
 
 func newConn(s *Server, id uint64, nc net.Conn, l *Listener) *Conn {
-	c := &Conn{id: id, server: s, nc: nc, listener: l, opened: time.Now()}
+	c := &Conn{id: id, server: s, nc: nc, socket: nc, listener: l, opened: time.Now()}
+	if tls, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		c.socket = tls.NetConn()
+	}
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
 	return c
 }
@@ -103,7 +107,7 @@ func (c *Conn) serve() closing {
 	if !c.closed.abrupt() {
 		c.linger()
 	}
-	c.nc.Close()
+	c.socket.Close()
 	return c.closed
 }
 
@@ -122,17 +126,18 @@ func (c *Conn) handshake() error {
 
 // close ends the connection for a reason; the first one given counts. It stops the reader, the writer and the
 // handlers and does not wait for them. An abrupt reason closes the socket as well, which unblocks whoever uses it;
-// otherwise serve does that once all have stopped.
+// otherwise serve does that once all have stopped. It is the socket and not TLS that is closed, as TLS may first
+// wait for the peer to take its farewell.
 func (c *Conn) close(end closing) {
 	c.closeOnce.Do(func() {
 		c.closed = end
 		c.cancel()
 		c.stopReading()
-		if tcp, ok := c.nc.(*net.TCPConn); ok && end.cause == WriteTimeout {
+		if tcp, ok := c.socket.(*net.TCPConn); ok && end.cause == WriteTimeout {
 			tcp.SetLinger(0) // the kernel too forgets what the peer does not take
 		}
 		if end.abrupt() {
-			c.nc.Close()
+			c.socket.Close()
 		}
 	})
 }
@@ -140,7 +145,7 @@ func (c *Conn) close(end closing) {
 // cut ends the connection at the end of a shutdown's drain, also when it is lingering.
 func (c *Conn) cut() {
 	c.close(closing{cause: ShutdownCut})
-	c.nc.Close()
+	c.socket.Close()
 }
 
 // linger tells the peer that no more will come and waits for it to close.

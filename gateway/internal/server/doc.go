@@ -1,6 +1,33 @@
 // Copyright The iggy-kafka Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server is the gateway's network edge: it accepts connections, reads requests through wire's firewall,
-// hands them to a Handler, and writes the answers in the order of the requests.
+// Package server is the gateway's network edge. It accepts connections, reads requests through wire's firewall, hands
+// them to a Handler, and writes the answers in the order of the requests.
+//
+// # A connection
+//
+//	          ┌ reader ──────────────────────────────────────────────┐
+//	socket ──▶│ length, key, version ▶ memory ▶ frame ▶ walk ▶ kmsg  │──▶ Handler.Start, one at a time
+//	          └──────────────────────────────────────────────────────┘        │
+//	                        pipeline: MaxInFlight requests in order           ▼
+//	          ┌ writer ──────────────────────────────┐      Pending, each on its goroutine ▶ encode
+//	socket ◀──│ what is complete at the front, writev│◀─────────────────┘
+//	          └──────────────────────────────────────┘
+//
+// The reader reads ahead while answers are awaited, up to MaxInFlight, so it notices when the client goes away. It
+// begins Produce and Fetch requests at once and any other only when all before it have their answers. A reason to
+// close that is found while reading (a refused frame, a shutdown) takes effect behind the answers to what came before
+// it, as if requests were served one by one, which is what Kafka does. When nobody is left to take answers, they are
+// dropped at once.
+//
+// # Memory
+//
+// Frames above 64 KiB, decoding and answers are each charged to a budget of bytes that all connections share, and
+// wait for room up to the read or write timeout. A request's charges last until its answer is encoded, an answer's
+// until it is written. Frames and answers are in pooled buffers.
+//
+// # Duties of others
+//
+// Handlers bound their own waits by the request's timeout; the end of their context means only that the answer is of
+// no use any more. They may not keep a request's bytes once their Pending has returned.
 package server

@@ -82,24 +82,21 @@ func (c *Conn) answer(ex *exchange, pending Pending) {
 
 // encode turns a reply into bytes and takes their size from the response budget, unless the handler has.
 func (c *Conn) encode(req *wire.Request, reply Reply) outgoing {
-	out := outgoing{raw: reply.raw, release: reply.release}
-	switch {
-	case reply.resp != nil:
-		out.head = c.server.pool.Get(0)
-		out.head.B = wire.AppendResponse(out.head.B, req.Header.CorrelationID, reply.resp)
-		out.size = len(out.head.B)
-	case reply.raw != nil:
-		out.head = c.server.pool.Get(0)
-		out.head.B = req.AppendResponsePrefix(out.head.B, reply.rawSize)
-		out.size = len(out.head.B) + reply.rawSize
-	default:
-		return out
+	if reply.kind == noReply {
+		return outgoing{}
 	}
+	out := outgoing{head: c.server.pool.Get(0), raw: reply.raw, release: reply.release}
+	if reply.kind == rawReply {
+		out.head.B = req.AppendResponsePrefix(out.head.B, reply.rawSize)
+	} else {
+		out.head.B = wire.AppendResponse(out.head.B, req.Header.CorrelationID, reply.resp)
+	}
+	out.size = len(out.head.B) + reply.rawSize
 	if size, limit := int64(out.size), c.server.cfg.MaxResponseSize; size > limit {
 		out.closing = closing{ResponseTooLarge, fmt.Errorf("server: answer of %d bytes, at most %d", size, limit)}
 		return out
 	}
-	if reply.release == nil {
+	if reply.kind == message {
 		deadline := time.Now().Add(c.server.cfg.WriteTimeout)
 		if err := c.acquire(c.server.cfg.ResponseBudget, int64(out.size), deadline); err != nil {
 			out.closing = closing{ResponseBudget, err}

@@ -26,7 +26,7 @@ type Handler interface {
 	Start(ctx context.Context, conn *Conn, req *wire.Request) Pending
 }
 
-// Pending waits for one answer. It is called once, for Produce and Fetch on a goroutine of its own.
+// Pending waits for one answer. It is called once, on a goroutine of its own.
 //
 // ctx ends when the connection closes or when a shutdown's drain is over; the Pending must then return soon, its
 // result is dropped. An error means that the peer broke the protocol or cannot be answered: what was asked before
@@ -35,27 +35,37 @@ type Pending func(ctx context.Context) (Reply, error)
 
 // Reply is one answer, or the decision to give none.
 type Reply struct {
+	kind    replyKind
 	resp    kmsg.Response
 	raw     net.Buffers
 	rawSize int
-	release func()
+	release func() // may be nil
 }
+
+type replyKind uint8
+
+const (
+	noReply       replyKind = iota
+	message                 // resp, charged to the response budget by the server
+	reservedReply           // resp, charged by the handler
+	rawReply                // raw, charged by the handler
+)
 
 // NewReply answers with resp, encoded in the version that resp is set to. The server takes its size from the
 // response budget once it is encoded.
-func NewReply(resp kmsg.Response) Reply { return Reply{resp: resp} }
+func NewReply(resp kmsg.Response) Reply { return Reply{kind: message, resp: resp} }
 
 // NewReservedReply is NewReply for an answer whose size the handler has taken from the response budget already.
 // release is called once, when the answer has been written or dropped.
 func NewReservedReply(resp kmsg.Response, release func()) Reply {
-	return Reply{resp: resp, release: release}
+	return Reply{kind: reservedReply, resp: resp, release: release}
 }
 
 // RawReply answers with a body that is encoded already: bufs holds its size bytes, without length and response
 // header. The server takes nothing from the response budget for it. bufs may not alias the request's frame; they
 // are the server's until it calls release, once, when the answer has been written or dropped.
 func RawReply(bufs net.Buffers, size int, release func()) Reply {
-	return Reply{raw: bufs, rawSize: size, release: release}
+	return Reply{kind: rawReply, raw: bufs, rawSize: size, release: release}
 }
 
 // NoReply gives no answer at all: Produce with acks=0.

@@ -104,6 +104,52 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
+// A client that takes nothing is closed at the write timeout on real sockets too.
+func TestStalledClient(t *testing.T) {
+	tlsConfig := selfSigned(t)
+	tests := map[string]func(net.Listener) net.Listener{
+		"tcp": func(l net.Listener) net.Listener { return l },
+		"tls": func(l net.Listener) net.Listener { return tls.NewListener(l, tlsConfig) },
+	}
+	for name, listen := range tests {
+		t.Run(name, func(t *testing.T) {
+			begun := make(chan struct{})
+			handler := func(context.Context, *Conn, *wire.Request) Pending {
+				close(begun)
+				body := make([]byte, 64<<20) // more than any socket buffers
+				return now(RawReply(net.Buffers{body}, len(body), nil))
+			}
+			cfg := testConfig()
+			cfg.MaxResponseSize = 100 << 20
+			cfg.WriteTimeout = 50 * time.Millisecond
+			l := listenLoopback(t)
+			s := serveOn(t, listen(l), cfg, handler)
+			nc, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer nc.Close()
+			if name == "tls" {
+				nc = tls.Client(nc, &tls.Config{InsecureSkipVerify: true})
+			}
+			if _, err := nc.Write(frame(1, fetch())); err != nil {
+				t.Fatal(err)
+			}
+			<-begun
+			start := time.Now()
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if closed := s.Stats().Closed; closed[WriteTimeout] != 1 {
+				t.Errorf("closed %v", closed)
+			}
+			if took := time.Since(start); took > 4*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
 // A TLS connection that does not shake hands is closed at the read timeout, not at the idle timeout.
 func TestTLSHandshake(t *testing.T) {
 	cfg := testConfig()

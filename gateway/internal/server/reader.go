@@ -25,8 +25,8 @@ const (
 // everything else waits for what came before, as on Kafka, which serves one request of a connection at a time.
 func mayOverlap(key int16) bool { return key == produceKey || key == fetchKey }
 
-// readLoop reads and begins requests until there is a reason to stop. It runs on the connection's own goroutine;
-// what may not overlap is answered on it too.
+// readLoop reads and begins requests until there is a reason to stop. It never waits for an answer while it could
+// be reading, so that it sees at once when the client of a parked request goes away.
 func (c *Conn) readLoop() closing {
 	for {
 		if !c.pipeline.awaitRoom(c.ctx.Done()) {
@@ -39,19 +39,14 @@ func (c *Conn) readLoop() closing {
 		if end.cause != 0 {
 			return end
 		}
-		overlap := mayOverlap(ex.req.Header.Key)
-		if !overlap && !c.pipeline.awaitAnswered(c.ctx.Done()) {
+		if !mayOverlap(ex.req.Header.Key) && !c.pipeline.awaitAnswered(c.ctx.Done()) {
 			c.giveBack(ex)
 			return closing{}
 		}
 		c.requests.Add(1)
 		c.pipeline.add(ex)
 		pending := c.start(ex.req)
-		if overlap {
-			c.pending.Go(func() { c.answer(ex, pending) })
-		} else {
-			c.answer(ex, pending)
-		}
+		c.pending.Go(func() { c.answer(ex, pending) })
 	}
 }
 

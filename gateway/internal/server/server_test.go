@@ -17,7 +17,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
@@ -140,74 +139,6 @@ func TestRawReply(t *testing.T) {
 		synctest.Wait()
 		if n := released.Load(); n != 2 {
 			t.Errorf("released %d times", n)
-		}
-	})
-}
-
-// A client that does not take its answers is closed at the write timeout, and the memory of all that was ready for
-// it comes back.
-func TestSlowReader(t *testing.T) {
-	var released atomic.Int32
-	handler := func(_ context.Context, _ *Conn, req *wire.Request) Pending {
-		return now(RawReply(net.Buffers{make([]byte, 100_000)}, 100_000, func() { released.Add(1) }))
-	}
-	inBubble(t, testConfig(), handler, func(f *fixture) {
-		c := f.dial()
-		begun := time.Now()
-		for id := range int32(5) {
-			c.send(frame(id, fetch()))
-		}
-		synctest.Wait()
-		time.Sleep(10*time.Second - 1)
-		f.expectCause(WriteTimeout, 0)
-		time.Sleep(time.Nanosecond)
-		f.expectCause(WriteTimeout, 1)
-		if open := time.Since(begun); open != 10*time.Second {
-			t.Errorf("closed after %v", open)
-		}
-		if n := released.Load(); n != 5 {
-			t.Errorf("%d of 5 answers were released", n)
-		}
-	})
-}
-
-// Idle means that no frame has begun and that nothing is being answered: a parked request keeps its connection.
-func TestIdle(t *testing.T) {
-	handler := func(_ context.Context, _ *Conn, req *wire.Request) Pending {
-		return after(1000*time.Second, NewReply(req.Body.ResponseKind()))
-	}
-	inBubble(t, testConfig(), handler, func(f *fixture) {
-		silent, parked := f.dial(), f.dial()
-		parked.send(frame(1, fetch()))
-		time.Sleep(600*time.Second - 1)
-		f.expectCause(IdleTimeout, 0)
-		time.Sleep(time.Nanosecond)
-		f.expectCause(IdleTimeout, 1)
-		silent.expectClosed()
-
-		parked.expect(1)
-		synctest.Wait()
-		time.Sleep(600*time.Second - 1)
-		f.expectCause(IdleTimeout, 1)
-		time.Sleep(time.Nanosecond)
-		f.expectCause(IdleTimeout, 2)
-		parked.expectClosed()
-	})
-}
-
-// A frame that has begun must be whole in time, wherever it stops.
-func TestReadTimeout(t *testing.T) {
-	whole := frame(1, metadata())
-	inBubble(t, testConfig(), echo, func(f *fixture) {
-		for cut := 1; cut < len(whole); cut++ {
-			c := f.dial()
-			c.send(whole[:cut])
-			synctest.Wait()
-			time.Sleep(15*time.Second - 1)
-			f.expectCause(ReadTimeout, uint64(cut-1))
-			time.Sleep(time.Nanosecond)
-			f.expectCause(ReadTimeout, uint64(cut))
-			c.expectClosed()
 		}
 	})
 }
@@ -348,95 +279,15 @@ func TestPeerGone(t *testing.T) {
 		}
 	}
 	inBubble(t, testConfig(), handler, func(f *fixture) {
-		c := f.dial()
-		c.send(frame(1, fetch()), frame(2, fetch()))
+		fetching, asking := f.dial(), f.dial()
+		fetching.send(frame(1, fetch()), frame(2, fetch()))
+		asking.send(frame(1, metadata()))
 		synctest.Wait()
-		c.Close()
-		f.expectCause(PeerClosed, 1)
-		if n := ended.Load(); n != 2 {
-			t.Errorf("%d of 2 waits have ended", n)
-		}
-	})
-}
-
-// Requests and answers wait for memory up to their timeouts.
-func TestBudgets(t *testing.T) {
-	tests := []struct {
-		name  string
-		wait  time.Duration
-		want  CloseCause
-		setUp func(cfg *Config) *budget.Budget // returns the budget that somebody else has used up
-	}{
-		{"frame", 15 * time.Second, FrameBudget, func(cfg *Config) *budget.Budget { return cfg.FrameBudget }},
-		{"decode", 15 * time.Second, DecodeBudget, func(cfg *Config) *budget.Budget { return cfg.DecodeBudget }},
-		{"response", 10 * time.Second, ResponseBudget, func(cfg *Config) *budget.Budget { return cfg.ResponseBudget }},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			cfg := testConfig()
-			used := test.setUp(&cfg)
-			inBubble(t, cfg, echo, func(f *fixture) {
-				fill := func() (taken []int64) {
-					for n := used.Largest(); n > 0; n /= 2 {
-						for used.TryAcquire(n) {
-							taken = append(taken, n)
-						}
-					}
-					return taken
-				}
-				request := frame(1, largeProduce(100_000))
-
-				taken := fill()
-				c := f.dial()
-				go c.Write(request)
-				synctest.Wait()
-				time.Sleep(test.wait - 1)
-				f.expectCause(test.want, 0)
-				time.Sleep(time.Nanosecond)
-				f.expectCause(test.want, 1)
-				c.expectClosed()
-
-				c = f.dial()
-				go c.Write(request)
-				synctest.Wait()
-				for _, n := range taken {
-					used.Release(n)
-				}
-				c.expect(1)
-			})
-		})
-	}
-}
-
-// A request that would take more memory than any may is not waited for.
-func TestDecodeTooLarge(t *testing.T) {
-	cfg := testConfig()
-	cfg.DecodeBudget = budget.New(100)
-	inBubble(t, cfg, echo, func(f *fixture) {
-		c := f.dial()
-		c.send(frame(1, metadata()))
-		c.expectClosed()
-		f.expectCause(RequestOverBudget, 1)
-	})
-}
-
-// An answer above MaxResponseSize closes the connection in its place.
-func TestResponseTooLarge(t *testing.T) {
-	cfg := testConfig()
-	cfg.MaxResponseSize = 1000
-	var released atomic.Int32
-	handler := func(_ context.Context, _ *Conn, req *wire.Request) Pending {
-		size := int(req.Header.CorrelationID)
-		return now(RawReply(net.Buffers{make([]byte, size)}, size, func() { released.Add(1) }))
-	}
-	inBubble(t, cfg, handler, func(f *fixture) {
-		c := f.dial()
-		go c.Write(slices.Concat(frame(991, fetch()), frame(992, fetch())))
-		c.expect(991)
-		c.expectClosed()
-		f.expectCause(ResponseTooLarge, 1)
-		if n := released.Load(); n != 2 {
-			t.Errorf("released %d times", n)
+		fetching.Close()
+		asking.Close()
+		f.expectCause(PeerClosed, 2)
+		if n := ended.Load(); n != 3 {
+			t.Errorf("%d of 3 waits have ended", n)
 		}
 	})
 }
