@@ -64,7 +64,6 @@ func benchStores(b *testing.B) map[string]Config {
 func BenchmarkSend(b *testing.B) {
 	for name, cfg := range benchStores(b) {
 		b.Run(name, func(b *testing.B) {
-			cfg := cfg
 			if cfg.DataDir != "" {
 				cfg.DataDir = b.TempDir()
 			}
@@ -85,7 +84,6 @@ func BenchmarkSend(b *testing.B) {
 func BenchmarkPoll(b *testing.B) {
 	for name, cfg := range stores(b) {
 		b.Run(name, func(b *testing.B) {
-			cfg := cfg
 			if cfg.DataDir != "" {
 				cfg.DataDir = b.TempDir()
 			}
@@ -107,8 +105,7 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
-// BenchmarkRoundTrip sends one message and polls for the end, one request after
-// the other.
+// BenchmarkRoundTrip sends one message per request, one after the other.
 func BenchmarkRoundTrip(b *testing.B) {
 	conn := dial(b, startServer(b, Config{InMemory: true}))
 	login(b, conn)
@@ -118,5 +115,43 @@ func BenchmarkRoundTrip(b *testing.B) {
 	b.ResetTimer()
 	for b.Loop() {
 		roundTrip(b, conn, iggywire.CodeSendMessages, body)
+	}
+}
+
+// BenchmarkSmallSends sends one message per request and waits for its answer, on
+// 32 connections at once: durable sends share syncs.
+func BenchmarkSmallSends(b *testing.B) {
+	for name, cfg := range benchStores(b) {
+		b.Run(name, func(b *testing.B) {
+			if cfg.DataDir != "" {
+				cfg.DataDir = b.TempDir()
+			}
+			s := startServer(b, cfg)
+			conn := dial(b, s)
+			login(b, conn)
+			createTopic(b, conn, 1)
+			body := sendBody(b, "s", "t", message(1, strings.Repeat("x", benchPayload)))
+			work := make(chan struct{})
+			var senders sync.WaitGroup
+			for range 32 {
+				c := dial(b, s)
+				login(b, c)
+				senders.Go(func() {
+					for range work {
+						if status, _, err := request(c, iggywire.CodeSendMessages, body); err != nil || status != iggywire.StatusOK {
+							b.Error(status, err)
+						}
+					}
+				})
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				work <- struct{}{}
+			}
+			close(work)
+			senders.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")
+		})
 	}
 }

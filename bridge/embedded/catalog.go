@@ -4,6 +4,7 @@
 package embedded
 
 import (
+	"crypto/sha256"
 	"sync"
 	"sync/atomic"
 
@@ -20,6 +21,30 @@ type catalog struct {
 	streams         slab[stream]
 	streamNames     map[string]*stream
 	nextIncarnation uint64
+
+	users     slab[user]
+	userNames map[string]*user
+	tokens    map[[sha256.Size]byte]*token // by hash
+}
+
+// edit is a change of the catalogue as the store has to make it.
+type edit struct {
+	records []record
+	dropped []logRange
+}
+
+// change carries out a change of the catalogue and waits until it is durable.
+// When do refuses, nothing was changed.
+func (s *Server) change(do func() (edit, iggywire.Status)) iggywire.Status {
+	s.catalog.mu.Lock()
+	e, status := do()
+	if status != iggywire.StatusOK {
+		s.catalog.mu.Unlock()
+		return status
+	}
+	wait := s.commit(e)
+	s.catalog.mu.Unlock()
+	return wait()
 }
 
 type stream struct {
@@ -37,6 +62,8 @@ type topic struct {
 	createdAt   uint64
 	incarnation uint64
 	partitions  []*partition
+	groups      slab[group]
+	groupNames  map[string]*group
 	turn        atomic.Uint32 // of the partition that gets the next balanced send
 }
 
@@ -75,17 +102,6 @@ func (s *stream) topic(id iggywire.Identifier) *topic {
 	}
 	number, _ := id.Number()
 	return s.topics.get(number)
-}
-
-// partition returns a partition of a topic, or the status that says what is missing.
-func (c *catalog) partition(streamID, topicID iggywire.Identifier, number uint32) (*partition, iggywire.Status) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	t, status := c.topic(streamID, topicID)
-	if status != iggywire.StatusOK {
-		return nil, status
-	}
-	return t.partition(number)
 }
 
 func (t *topic) partition(number uint32) (*partition, iggywire.Status) {

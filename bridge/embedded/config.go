@@ -22,8 +22,9 @@ type Config struct {
 	// InMemory keeps everything in memory, and nothing after Close.
 	InMemory bool
 
-	// NoFsync answers writes before they reach the disk. After a crash of the
-	// process nothing is lost, after one of the machine what was written last is.
+	// NoFsync answers writes before they reach the disk or even the operating
+	// system: a process that is killed may lose what it acknowledged last. Close
+	// loses nothing.
 	NoFsync bool
 
 	// Username and Password are those of the root user. Default iggy, iggy. They
@@ -64,16 +65,16 @@ func setDefault[T comparable](field *T, value T) {
 func (c Config) validate() error {
 	var faults []error
 	if c.DataDir == "" && !c.InMemory {
-		faults = append(faults, errors.New("DataDir is empty and InMemory is not set"))
+		faults = append(faults, errors.New("neither a data folder nor in memory"))
 	}
 	if c.DataDir != "" && c.InMemory {
-		faults = append(faults, errors.New("DataDir and InMemory are both set"))
+		faults = append(faults, errors.New("both a data folder and in memory"))
 	}
 	if !validUsername(c.Username) {
-		faults = append(faults, errors.New("Username is not 3 to 50 bytes"))
+		faults = append(faults, errors.New("root user name is not 3 to 50 bytes"))
 	}
 	if !validPassword(c.Password) {
-		faults = append(faults, errors.New("Password is not 3 to 100 bytes"))
+		faults = append(faults, errors.New("root password is not 3 to 100 bytes"))
 	}
 	if c.MaxConnections < 0 || c.MaxSendSize < 0 || c.IOTimeout < 0 {
 		faults = append(faults, errors.New("a limit is negative"))

@@ -14,6 +14,8 @@ func (s *session) dispatch(code iggywire.Code, body, dst []byte) ([]byte, iggywi
 		return dst, iggywire.StatusOK
 	case iggywire.CodeLoginUser:
 		return s.login(body, dst)
+	case iggywire.CodeLoginWithToken:
+		return s.loginWithToken(body, dst)
 	}
 	return s.authenticated(code, body, dst)
 }
@@ -66,6 +68,38 @@ func (s *session) authenticated(code iggywire.Code, body, dst []byte) ([]byte, i
 		return parsed(s, body, dst, iggywire.ParseStoreOffset, s.putOffset)
 	case iggywire.CodeDeleteOffset:
 		return parsed(s, body, dst, iggywire.ParseDeleteOffset, s.deleteOffset)
+	case iggywire.CodeGetGroups:
+		return parsed(s, body, dst, iggywire.ParseGetGroups, s.getGroups)
+	case iggywire.CodeGetGroup:
+		return parsed(s, body, dst, iggywire.ParseGetGroup, s.getGroup)
+	case iggywire.CodeCreateGroup:
+		return parsed(s, body, dst, iggywire.ParseCreateGroup, s.createGroup)
+	case iggywire.CodeDeleteGroup:
+		return parsed(s, body, dst, iggywire.ParseDeleteGroup, s.deleteGroup)
+	case iggywire.CodeJoinGroup:
+		return parsed(s, body, dst, iggywire.ParseJoinGroup, s.joinGroup)
+	case iggywire.CodeLeaveGroup:
+		return parsed(s, body, dst, iggywire.ParseLeaveGroup, s.leaveGroup)
+	case iggywire.CodeGetUsers:
+		return bare(s, dst, s.getUsers)
+	case iggywire.CodeGetUser:
+		return parsed(s, body, dst, iggywire.ParseGetUser, s.getUser)
+	case iggywire.CodeCreateUser:
+		return parsed(s, body, dst, iggywire.ParseCreateUser, s.createUser)
+	case iggywire.CodeDeleteUser:
+		return parsed(s, body, dst, iggywire.ParseDeleteUser, s.deleteUser)
+	case iggywire.CodeUpdateUser:
+		return parsed(s, body, dst, iggywire.ParseUpdateUser, s.updateUser)
+	case iggywire.CodeUpdatePermissions:
+		return parsed(s, body, dst, iggywire.ParseUpdatePermissions, s.updatePermissions)
+	case iggywire.CodeChangePassword:
+		return parsed(s, body, dst, iggywire.ParseChangePassword, s.changePassword)
+	case iggywire.CodeGetTokens:
+		return bare(s, dst, s.getTokens)
+	case iggywire.CodeCreateToken:
+		return parsed(s, body, dst, iggywire.ParseCreateToken, s.createToken)
+	case iggywire.CodeDeleteToken:
+		return parsed(s, body, dst, iggywire.ParseDeleteToken, s.deleteToken)
 	case iggywire.CodeFlushUnsaved:
 		return parsed(s, body, dst, iggywire.ParseFlushUnsaved, s.flushUnsaved)
 	default:
@@ -75,7 +109,7 @@ func (s *session) authenticated(code iggywire.Code, body, dst []byte) ([]byte, i
 
 // bare carries out a request without a body.
 func bare(s *session, dst []byte, do func(dst []byte) ([]byte, iggywire.Status)) ([]byte, iggywire.Status) {
-	if s.user.Load() == nil {
+	if s.loggedIn() == nil {
 		return dst, iggywire.StatusUnauthenticated
 	}
 	return do(dst)
@@ -90,7 +124,7 @@ func parsed[T any](
 	if err != nil {
 		return dst, iggywire.RequestStatus(err)
 	}
-	if s.user.Load() == nil {
+	if s.loggedIn() == nil {
 		return dst, iggywire.StatusUnauthenticated
 	}
 	return do(req, dst)

@@ -20,7 +20,8 @@
 //	Server         listens, knows the sessions, owns catalogue and store
 //	session        one connection: a goroutine that reads requests and carries them
 //	               out, and one that writes the answers in their order
-//	catalog        streams, topics, partitions: one mutex, short critical sections
+//	catalog        streams, topics, groups, users, tokens: one mutex, short critical
+//	               sections
 //	partition      gives out offsets, knows what is durable
 //	store          records of the catalogue and logs of messages: in memory, or
 //	               in Pebble with one goroutine that commits for everybody

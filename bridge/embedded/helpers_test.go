@@ -62,15 +62,19 @@ func dialAddr(tb testing.TB, addr string) net.Conn {
 
 func roundTrip(tb testing.TB, conn net.Conn, code iggywire.Code, body []byte) (iggywire.Status, []byte) {
 	tb.Helper()
-	frame := append(iggywire.AppendRequestHeader(nil, code, len(body)), body...)
-	if _, err := conn.Write(frame); err != nil {
-		tb.Fatal(err)
-	}
-	status, answer, err := readAnswer(conn)
+	status, answer, err := request(conn, code, body)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return status, answer
+}
+
+func request(conn net.Conn, code iggywire.Code, body []byte) (iggywire.Status, []byte, error) {
+	frame := append(iggywire.AppendRequestHeader(nil, code, len(body)), body...)
+	if _, err := conn.Write(frame); err != nil {
+		return 0, nil, err
+	}
+	return readAnswer(conn)
 }
 
 func readAnswer(r io.Reader) (iggywire.Status, []byte, error) {

@@ -20,7 +20,7 @@ const maxSendMetadata = 3*(2+iggywire.MaxNameLength) + 4
 // [iggywire.StatusInvalidCommand], and a body shorter than it says makes the
 // next requests part of it.
 func (s *session) send(length int) bool {
-	if s.user.Load() == nil {
+	if s.loggedIn() == nil {
 		s.queue.settle()
 		return s.refuse(iggywire.StatusUnauthenticated)
 	}
@@ -97,6 +97,9 @@ func (s *session) sendTarget(req iggywire.SendRequest) (*partition, iggywire.Sta
 	if status != iggywire.StatusOK {
 		return nil, status
 	}
+	if !s.me().at(t).send() {
+		return nil, iggywire.StatusUnauthorized
+	}
 	count := uint32(len(t.partitions))
 	switch {
 	case req.Partitioning.Kind == iggywire.PartitioningPartition:
@@ -116,10 +119,14 @@ func (s *session) poll(body []byte) bool {
 	if err != nil {
 		return s.refuse(iggywire.RequestStatus(err))
 	}
-	if s.user.Load() == nil {
+	if s.loggedIn() == nil {
 		return s.refuse(iggywire.StatusUnauthenticated)
 	}
-	p, key, status := s.consumerPartition(req.Consumer, req.Stream, req.Topic, req.Partition)
+	p, key, status := s.pollTarget(req)
+	if status == iggywire.StatusNotResolvedConsumer {
+		// Somebody else's partition, or none left for this member.
+		return s.answerPoll(iggywire.PollResult{}, nil)
+	}
 	if status != iggywire.StatusOK {
 		return s.refuse(status)
 	}
@@ -132,24 +139,30 @@ func (s *session) poll(body []byte) bool {
 			return s.refuse(status)
 		}
 	}
+	return s.answerPoll(iggywire.PollResult{Partition: p.partition, CurrentOffset: current, Count: count}, parts)
+}
+
+func (s *session) answerPoll(result iggywire.PollResult, parts [][]byte) bool {
 	size := iggywire.PollResultHeaderSize
 	for _, part := range parts {
 		size += len(part)
 	}
 	head := make([]byte, 0, iggywire.HeaderSize+iggywire.PollResultHeaderSize)
 	head = iggywire.AppendResponseHeader(head, iggywire.StatusOK, size)
-	head = iggywire.PollResult{Partition: p.partition, CurrentOffset: current, Count: count}.AppendHeader(head)
+	head = result.AppendHeader(head)
 	return s.queue.push(&answer{head: head, parts: parts, weight: iggywire.HeaderSize + size, ready: true})
 }
 
-// consumerPartition finds the partition that a consumer means, and the key of
-// its offsets there.
-func (s *session) consumerPartition(consumer iggywire.Consumer, stream, topic iggywire.Identifier, number uint32) (
-	*partition, consumerKey, iggywire.Status,
-) {
-	if consumer.Kind == iggywire.ConsumerGroup {
-		return nil, consumerKey{}, iggywire.StatusGroupNotFound
+func (s *session) pollTarget(req iggywire.Poll) (*partition, consumerKey, iggywire.Status) {
+	c := &s.server.catalog
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	t, status := c.topic(req.Stream, req.Topic)
+	switch {
+	case status != iggywire.StatusOK:
+		return nil, consumerKey{}, status
+	case !s.me().at(t).poll():
+		return nil, consumerKey{}, iggywire.StatusUnauthorized
 	}
-	p, status := s.server.catalog.partition(stream, topic, number)
-	return p, consumerKey{kind: consumer.Kind, id: consumer.ID}, status
+	return s.resolve(t, req.Consumer, req.HasPartition, req.Partition, true)
 }

@@ -3,12 +3,68 @@
 
 package embedded
 
-import "github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+import (
+	"slices"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+)
+
+// resolve finds the partition that a consumer means and the key of its offsets
+// there. A group's member means one of its own partitions: with a number that
+// one, without any the one whose turn it is, and a poll (advance) moves the turn
+// on. It gets [iggywire.StatusNotResolvedConsumer] for a partition that is not
+// its own. The catalogue's mutex is held.
+func (s *session) resolve(t *topic, consumer iggywire.Consumer, has bool, number uint32, advance bool) (
+	*partition, consumerKey, iggywire.Status,
+) {
+	if consumer.Kind == iggywire.ConsumerSingle {
+		p, status := t.partition(number)
+		return p, consumerKey{single: consumer.ID}, status
+	}
+	g := t.group(consumer.ID)
+	if g == nil {
+		return nil, consumerKey{}, iggywire.StatusGroupNotFound
+	}
+	_, m := g.member(s)
+	switch {
+	case m == nil:
+		return nil, consumerKey{}, iggywire.StatusGroupMemberNotFound
+	case has && !slices.Contains(m.partitions, number), len(m.partitions) == 0:
+		return nil, consumerKey{}, iggywire.StatusNotResolvedConsumer
+	case !has:
+		turn := m.turn.Load()
+		if advance {
+			turn = m.turn.Add(1) - 1
+		}
+		number = m.partitions[turn%uint32(len(m.partitions))]
+	}
+	p, status := t.partition(number)
+	return p, g.consumer(), status
+}
 
 // getOffset answers nothing where nothing is stored, and where the stream, topic,
-// partition or group is missing.
+// partition or group is missing. A group's offset is shown to others than its
+// members too.
 func (s *session) getOffset(req iggywire.GetOffset, dst []byte) ([]byte, iggywire.Status) {
-	p, key, status := s.consumerPartition(req.Consumer, req.Stream, req.Topic, req.Partition)
+	c := &s.server.catalog
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	t, status := c.topic(req.Stream, req.Topic)
+	switch {
+	case status != iggywire.StatusOK:
+		return dst, iggywire.StatusOK
+	case !s.me().at(t).poll():
+		return dst, iggywire.StatusUnauthorized
+	}
+	key := consumerKey{single: req.Consumer.ID}
+	if req.Consumer.Kind == iggywire.ConsumerGroup {
+		g := t.group(req.Consumer.ID)
+		if g == nil {
+			return dst, iggywire.StatusOK
+		}
+		key = g.consumer()
+	}
+	p, status := t.partition(req.Partition)
 	if status != iggywire.StatusOK {
 		return dst, iggywire.StatusOK
 	}
@@ -22,8 +78,26 @@ func (s *session) getOffset(req iggywire.GetOffset, dst []byte) ([]byte, iggywir
 	return dst, iggywire.StatusOK
 }
 
+// offsetTarget is the partition and key of a request to store or delete an offset.
+func (s *session) offsetTarget(req iggywire.GetOffset) (*partition, consumerKey, iggywire.Status) {
+	c := &s.server.catalog
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	t, status := c.topic(req.Stream, req.Topic)
+	switch {
+	case status != iggywire.StatusOK:
+		return nil, consumerKey{}, status
+	case !s.me().at(t).poll():
+		return nil, consumerKey{}, iggywire.StatusUnauthorized
+	}
+	return s.resolve(t, req.Consumer, req.HasPartition, req.Partition, false)
+}
+
 func (s *session) putOffset(req iggywire.StoreOffset, dst []byte) ([]byte, iggywire.Status) {
-	p, key, status := s.consumerPartition(req.Consumer, req.Stream, req.Topic, req.Partition)
+	p, key, status := s.offsetTarget(iggywire.GetOffset{
+		Consumer: req.Consumer, Stream: req.Stream, Topic: req.Topic,
+		HasPartition: req.HasPartition, Partition: req.Partition,
+	})
 	if status != iggywire.StatusOK {
 		return dst, status
 	}
@@ -42,13 +116,13 @@ func (s *session) storeOffset(p *partition, key consumerKey, offset uint64) iggy
 		return iggywire.StatusInvalidOffset
 	}
 	p.offsets[key] = offset
-	wait := s.server.commit([]record{offsetRecord(p.logID, key, offset)}, nil)
+	wait := s.server.commit(edit{records: []record{offsetRecord(p.logID, key, offset)}})
 	p.mu.Unlock()
 	return wait()
 }
 
 func (s *session) deleteOffset(req iggywire.DeleteOffset, dst []byte) ([]byte, iggywire.Status) {
-	p, key, status := s.consumerPartition(req.Consumer, req.Stream, req.Topic, req.Partition)
+	p, key, status := s.offsetTarget(iggywire.GetOffset(req))
 	if status != iggywire.StatusOK {
 		return dst, status
 	}
@@ -58,16 +132,23 @@ func (s *session) deleteOffset(req iggywire.DeleteOffset, dst []byte) ([]byte, i
 		return dst, iggywire.StatusConsumerOffsetNotFound
 	}
 	delete(p.offsets, key)
-	wait := s.server.commit([]record{{key: offsetKey(p.logID, key)}}, nil)
+	wait := s.server.commit(edit{records: []record{{key: offsetKey(p.logID, key)}}})
 	p.mu.Unlock()
 	return dst, wait()
 }
 
 // flushUnsaved has nothing to flush: whatever was answered is durable already.
-// An empty change of the catalogue makes sure of what other sessions sent.
+// An empty edit makes sure of what other sessions sent.
 func (s *session) flushUnsaved(req iggywire.FlushUnsaved, dst []byte) ([]byte, iggywire.Status) {
-	if _, status := s.server.catalog.partition(req.Stream, req.Topic, req.Partition); status != iggywire.StatusOK {
+	c := &s.server.catalog
+	c.mu.RLock()
+	t, status := c.topic(req.Stream, req.Topic)
+	if status == iggywire.StatusOK {
+		status = need(s.me().at(t).send())
+	}
+	c.mu.RUnlock()
+	if status != iggywire.StatusOK {
 		return dst, status
 	}
-	return dst, s.server.commit(nil, nil)()
+	return dst, s.server.commit(edit{})()
 }

@@ -33,11 +33,12 @@ type partition struct {
 	offsets map[consumerKey]uint64 // nil: dropped
 }
 
-// consumerKey is who an offset was stored for: a group by its number, since a
-// name may be given to another group later, a single consumer as it calls itself.
+// consumerKey is who an offset was stored for: a single consumer as it calls
+// itself, or a group by its incarnation, since its name and number may be given
+// to another group later.
 type consumerKey struct {
-	kind iggywire.ConsumerKind
-	id   iggywire.Identifier
+	single iggywire.Identifier
+	group  uint64 // 0: none
 }
 
 func newPartition(id logID, createdAt uint64, log messageLog, last entry) *partition {
@@ -111,6 +112,15 @@ func (p *partition) drop() []consumerKey {
 	keys := slices.Collect(maps.Keys(p.offsets))
 	p.offsets = nil
 	return keys
+}
+
+// forget takes back a consumer's offset and tells whether there was one.
+func (p *partition) forget(key consumerKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, found := p.offsets[key]
+	delete(p.offsets, key)
+	return found
 }
 
 // read returns the messages that a poll asks for, and the current offset.

@@ -6,7 +6,6 @@ package embedded
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
@@ -14,11 +13,17 @@ import (
 // The catalogue is stored as one JSON record per fact. Numbers in keys are
 // hexadecimal of fixed length, so that keys sort like the numbers.
 //
-//	incarnation                    the next incarnation of a topic
-//	stream/STREAM                  a stream
-//	topic/STREAM/TOPIC             a topic, with its partitions
-//	offset/INCARNATION/PARTITION/KIND/NUMBER or =NAME    a consumer's offset
+//	incarnation                                the next incarnation of a topic or group
+//	stream/STREAM                              a stream
+//	topic/STREAM/TOPIC                         a topic, with its partitions
+//	group/STREAM/TOPIC/GROUP                   a consumer group
+//	offset/INCARNATION/PARTITION/CONSUMER      a consumer's offset in a partition
+//	user/USER                                  a user; the root user is the configuration's
+//	token/USER/NAME                            a personal access token
 const (
+	groupPrefix    = "group/"
+	userPrefix     = "user/"
+	tokenPrefix    = "token/"
 	incarnationKey = "incarnation"
 	streamPrefix   = "stream/"
 	topicPrefix    = "topic/"
@@ -42,11 +47,33 @@ type storedTopic struct {
 type storedOffset struct {
 	Incarnation uint64
 	Partition   uint32
-	Kind        iggywire.ConsumerKind
+	Group       uint64 // 0: a single consumer
 	Named       bool
 	Name        string
 	Number      uint32
 	Offset      uint64
+}
+
+type storedGroup struct {
+	Stream, Topic, ID uint32
+	Incarnation       uint64
+	Name              string
+}
+
+type storedUser struct {
+	ID          uint32
+	CreatedAt   uint64
+	Name        string
+	Status      uint8
+	Password    password
+	Permissions *iggywire.Permissions
+}
+
+type storedToken struct {
+	Owner     uint32
+	Name      string
+	Hash      []byte
+	ExpiresAt uint64
 }
 
 func newRecord(key string, value any) record {
@@ -79,134 +106,46 @@ func topicRecord(t *topic) record {
 	return newRecord(topicKey(t), stored)
 }
 
+func groupKey(g *group) string {
+	return fmt.Sprintf("%s%08x/%08x/%08x", groupPrefix, g.topic.stream.id, g.topic.id, g.id)
+}
+
+func groupRecord(g *group) record {
+	return newRecord(groupKey(g), storedGroup{
+		Stream: g.topic.stream.id, Topic: g.topic.id, ID: g.id, Incarnation: g.incarnation, Name: g.name,
+	})
+}
+
 func offsetKey(id logID, key consumerKey) string {
-	prefix := fmt.Sprintf("%s%016x/%08x/%d/", offsetPrefix, id.incarnation, id.partition, key.kind)
-	if name, named := key.id.Name(); named {
-		return prefix + "=" + name
+	prefix := fmt.Sprintf("%s%016x/%08x/", offsetPrefix, id.incarnation, id.partition)
+	if key.group != 0 {
+		return fmt.Sprintf("%sgroup %016x", prefix, key.group)
 	}
-	number, _ := key.id.Number()
-	return fmt.Sprintf("%s%08x", prefix, number)
+	return prefix + key.single.String()
 }
 
 func offsetRecord(id logID, key consumerKey, offset uint64) record {
-	stored := storedOffset{Incarnation: id.incarnation, Partition: id.partition, Kind: key.kind, Offset: offset}
-	stored.Name, stored.Named = key.id.Name()
-	stored.Number, _ = key.id.Number()
+	stored := storedOffset{Incarnation: id.incarnation, Partition: id.partition, Group: key.group, Offset: offset}
+	stored.Name, stored.Named = key.single.Name()
+	stored.Number, _ = key.single.Number()
 	return newRecord(offsetKey(id, key), stored)
 }
 
-// load builds the catalogue from the store's records.
-func (s *Server) load() error {
-	records, err := s.store.load()
-	if err != nil {
-		return err
+func userKey(u *user) string { return fmt.Sprintf("%s%08x", userPrefix, u.id) }
+
+// userRecords has nothing for the root user, who is the configuration's.
+func userRecords(u *user) []record {
+	if u.id == rootID {
+		return nil
 	}
-	l := loader{server: s, topics: make(map[uint32]map[uint32]*topic), logs: make(map[logID]*partition)}
-	if err := l.read(records); err != nil {
-		return err
-	}
-	l.finish()
-	return nil
+	return []record{newRecord(userKey(u), storedUser{
+		ID: u.id, CreatedAt: u.createdAt, Name: u.name, Status: u.status,
+		Password: u.password, Permissions: u.permissions,
+	})}
 }
 
-// loader gathers records until the numbers of all streams and topics are known.
-type loader struct {
-	server  *Server
-	streams map[uint32]*stream
-	topics  map[uint32]map[uint32]*topic // by stream
-	logs    map[logID]*partition
-}
+func tokenKey(t *token) string { return fmt.Sprintf("%s%08x/%s", tokenPrefix, t.owner.id, t.name) }
 
-func (l *loader) read(records []record) error {
-	l.streams = make(map[uint32]*stream)
-	// What refers to something else is read after it, whatever the keys' order.
-	for _, kind := range []struct {
-		prefix string
-		read   func([]byte) error
-	}{
-		{incarnationKey, l.incarnation},
-		{streamPrefix, l.stream},
-		{topicPrefix, l.topic},
-		{offsetPrefix, l.offset},
-	} {
-		for _, r := range records {
-			if !strings.HasPrefix(r.key, kind.prefix) {
-				continue
-			}
-			if err := kind.read(r.value); err != nil {
-				return fmt.Errorf("record %q: %w", r.key, err)
-			}
-		}
-	}
-	return nil
-}
-
-func (l *loader) incarnation(b []byte) error {
-	return json.Unmarshal(b, &l.server.catalog.nextIncarnation)
-}
-
-func (l *loader) stream(b []byte) error {
-	var stored storedStream
-	if err := json.Unmarshal(b, &stored); err != nil {
-		return err
-	}
-	l.streams[stored.ID] = &stream{
-		id: stored.ID, name: stored.Name, createdAt: stored.CreatedAt,
-		topicNames: make(map[string]*topic),
-	}
-	l.topics[stored.ID] = make(map[uint32]*topic)
-	return nil
-}
-
-func (l *loader) topic(b []byte) error {
-	var stored storedTopic
-	if err := json.Unmarshal(b, &stored); err != nil {
-		return err
-	}
-	st := l.streams[stored.Stream]
-	if st == nil {
-		return fmt.Errorf("its stream %d is missing", stored.Stream)
-	}
-	t := &topic{
-		id: stored.ID, stream: st, settings: stored.Settings,
-		createdAt: stored.CreatedAt, incarnation: stored.Incarnation,
-	}
-	for i, createdAt := range stored.Partitions {
-		p, err := l.server.openPartition(logID{incarnation: t.incarnation, partition: uint32(i)}, createdAt)
-		if err != nil {
-			return err
-		}
-		t.partitions = append(t.partitions, p)
-		l.logs[p.logID] = p
-	}
-	st.topicNames[t.settings.Name] = t
-	l.topics[st.id][t.id] = t
-	return nil
-}
-
-func (l *loader) offset(b []byte) error {
-	var stored storedOffset
-	if err := json.Unmarshal(b, &stored); err != nil {
-		return err
-	}
-	p := l.logs[logID{incarnation: stored.Incarnation, partition: stored.Partition}]
-	if p == nil {
-		return fmt.Errorf("its partition %d of incarnation %d is missing", stored.Partition, stored.Incarnation)
-	}
-	key := consumerKey{kind: stored.Kind, id: iggywire.NumericID(stored.Number)}
-	if stored.Named {
-		key.id = iggywire.NamedID(stored.Name)
-	}
-	p.offsets[key] = stored.Offset
-	return nil
-}
-
-func (l *loader) finish() {
-	c := &l.server.catalog
-	c.streams.restore(l.streams)
-	c.streamNames = make(map[string]*stream, len(l.streams))
-	for id, st := range l.streams {
-		c.streamNames[st.name] = st
-		st.topics.restore(l.topics[id])
-	}
+func tokenRecord(t *token) record {
+	return newRecord(tokenKey(t), storedToken{Owner: t.owner.id, Name: t.name, Hash: t.hash[:], ExpiresAt: t.expiresAt})
 }

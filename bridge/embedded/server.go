@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
@@ -47,6 +49,11 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: open %s: %w", cfg.DataDir, err)
 	}
+	return start(ctx, cfg, st)
+}
+
+// start serves what is in st, which it closes, even when it fails.
+func start(ctx context.Context, cfg Config, st store) (*Server, error) {
 	s := &Server{
 		cfg:      cfg,
 		store:    st,
@@ -58,7 +65,10 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: load catalogue: %w", err), st.close())
 	}
-	var lc net.ListenConfig
+	var (
+		lc  net.ListenConfig
+		err error
+	)
 	s.listener, err = lc.Listen(ctx, "tcp", cfg.Addr)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: listen: %w", err), st.close())
@@ -71,7 +81,7 @@ func openStore(cfg Config) (store, error) {
 	if cfg.InMemory {
 		return memoryStore{}, nil
 	}
-	return openPebble(cfg.DataDir, !cfg.NoFsync)
+	return openPebble(vfs.Default, cfg.DataDir, !cfg.NoFsync)
 }
 
 // randomID returns a random UUID: what Iggy gives to a message without an id.
@@ -120,6 +130,7 @@ func (s *Server) accept() {
 		if session := s.join(conn); session != nil {
 			sessions.Go(func() {
 				session.run()
+				session.leaveAll()
 				s.leave(session)
 			})
 		}
@@ -150,12 +161,11 @@ func (s *Server) leave(session *session) {
 	delete(s.sessions, session.id)
 }
 
-// commit hands a change of the catalogue to the store, under the catalogue's
-// mutex; the function that it returns, called without the mutex, waits until
-// the change is durable.
-func (s *Server) commit(records []record, dropped []logRange) (wait func() iggywire.Status) {
+// commit hands an edit to the store, under the mutex of what it is about; the
+// function that it returns, called without the mutex, waits until it is durable.
+func (s *Server) commit(e edit) (wait func() iggywire.Status) {
 	done := make(chan error, 1)
-	s.store.commit(records, dropped, func(err error) { done <- err })
+	s.store.commit(e, func(err error) { done <- err })
 	return func() iggywire.Status {
 		if <-done != nil {
 			return iggywire.StatusError

@@ -178,7 +178,11 @@ func TestPipeline(t *testing.T) {
 // TestRestart closes a server and opens another one on its folder: everything is
 // there, numbers go on, and what was deleted or purged stays away.
 func TestRestart(t *testing.T) {
-	cfg := Config{DataDir: t.TempDir()}
+	t.Run("durable", func(t *testing.T) { restart(t, Config{DataDir: t.TempDir()}) })
+	t.Run("no fsync", func(t *testing.T) { restart(t, Config{DataDir: t.TempDir(), NoFsync: true}) })
+}
+
+func restart(t *testing.T, cfg Config) {
 	s := startServer(t, cfg)
 	conn := dial(t, s)
 	login(t, conn)
@@ -199,16 +203,44 @@ func TestRestart(t *testing.T) {
 	do(t, conn, iggywire.PurgeTopic{Stream: stream, Topic: iggywire.NamedID("purged")})
 	do(t, conn, iggywire.DeletePartitions{Stream: stream, Topic: iggywire.NamedID("t"), Partitions: 1})
 	do(t, conn, iggywire.CreatePartitions{Stream: stream, Topic: iggywire.NamedID("t"), Partitions: 2})
+	do(t, conn, iggywire.CreateGroup{Stream: stream, Topic: iggywire.NamedID("t"), Name: "g"})
+	do(t, conn, iggywire.CreateUser{Username: "alice", Password: "secret", Status: iggywire.UserActive})
+	do(t, conn, iggywire.CreateUser{Username: "bob", Password: "secret", Status: iggywire.UserActive})
+	do(t, conn, iggywire.DeleteUser{User: iggywire.NamedID("bob")})
+	do(t, conn, iggywire.UpdatePermissions{User: iggywire.NamedID("alice"), Permissions: &iggywire.Permissions{
+		Streams: []iggywire.StreamPermissions{{Stream: 0, Topics: []iggywire.TopicPermissions{{Topic: 0, SendMessages: true}}}},
+	}})
+	token, err := iggywire.ParseRawToken(do(t, conn, iggywire.CreateToken{Name: "token"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	groupBefore := do(t, conn, iggywire.GetGroups{Stream: stream, Topic: iggywire.NamedID("t")})
+	usersBefore := do(t, conn, iggywire.GetUser{User: iggywire.NamedID("alice")})
 	before := do(t, conn, iggywire.GetStream{Stream: stream})
 	topicBefore := do(t, conn, iggywire.GetTopic{Stream: stream, Topic: iggywire.NamedID("t")})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 
-	conn = dial(t, startServer(t, cfg))
-	login(t, conn)
+	s = startServer(t, cfg)
+	alice := dial(t, s)
+	do(t, alice, iggywire.LoginUser{Username: "alice", Password: "secret"})
+	if status, _ := roundTrip(t, alice, iggywire.CodeGetStreams, nil); status != iggywire.StatusUnauthorized {
+		t.Errorf("alice lists streams: %v", status)
+	}
+	conn = dial(t, s)
+	if status, _ := roundTrip(t, conn, iggywire.CodeLoginUser, iggywire.LoginUser{Username: "bob", Password: "secret"}.AppendTo(nil)); status != iggywire.StatusInvalidCredentials {
+		t.Errorf("deleted user logs in: %v", status)
+	}
+	do(t, conn, iggywire.LoginWithToken(token))
 	if after := do(t, conn, iggywire.GetStream{Stream: stream}); !bytes.Equal(before, after) {
 		t.Errorf("stream was %x, is %x", before, after)
+	}
+	if after := do(t, conn, iggywire.GetGroups{Stream: stream, Topic: iggywire.NamedID("t")}); !bytes.Equal(groupBefore, after) {
+		t.Errorf("groups were %x, are %x", groupBefore, after)
+	}
+	if after := do(t, conn, iggywire.GetUser{User: iggywire.NamedID("alice")}); !bytes.Equal(usersBefore, after) {
+		t.Errorf("alice was %x, is %x", usersBefore, after)
 	}
 	if after := do(t, conn, iggywire.GetTopic{Stream: stream, Topic: iggywire.NamedID("t")}); !bytes.Equal(topicBefore, after) {
 		t.Errorf("topic was %x, is %x", topicBefore, after)
@@ -217,7 +249,7 @@ func TestRestart(t *testing.T) {
 	if err != nil || !found || offset.StoredOffset != 1 {
 		t.Errorf("consumer offset %+v, %v, %v", offset, found, err)
 	}
-	send(t, conn, message(4, "d"))
+	send(t, alice, message(4, "d"))
 	want := []string{"0=a", "1=b", "2=c", "3=d"}
 	if diff := cmp.Diff(want, poll(t, conn, iggywire.PollFirst, 0, 10)); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
@@ -294,6 +326,50 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSlowReader reads a large answer slowly, but steadily: longer than the
+// timeout in all.
+func TestSlowReader(t *testing.T) {
+	const timeout = 200 * time.Millisecond
+	conn := dial(t, startServer(t, Config{InMemory: true, IOTimeout: timeout}))
+	login(t, conn)
+	createTopic(t, conn, 1)
+	payload := strings.Repeat("0123456789abcdef", 1<<20)
+	send(t, conn, message(1, payload), message(2, "behind"))
+	request := iggywire.AppendFrame(nil, iggywire.Poll{
+		Consumer: iggywire.Consumer{Kind: iggywire.ConsumerSingle},
+		Stream:   iggywire.NamedID("s"), Topic: iggywire.NamedID("t"),
+		Strategy: iggywire.PollFirst, Count: 2,
+	})
+	if _, err := conn.Write(request); err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	status, body, err := readAnswer(&slowly{conn: conn, pause: timeout / 20})
+	if err != nil || status != iggywire.StatusOK || !bytes.Contains(body, []byte(payload)) || !bytes.HasSuffix(body, []byte("behind")) {
+		t.Errorf("status %v, %d bytes, %v", status, len(body), err)
+	}
+	if took := time.Since(started); took < timeout {
+		t.Errorf("read within %v: proves nothing", took)
+	}
+}
+
+// slowly pauses before each half a megabyte.
+type slowly struct {
+	conn  net.Conn
+	pause time.Duration
+	read  int
+}
+
+func (s *slowly) Read(p []byte) (int, error) {
+	const step = 512 << 10
+	if s.read%step == 0 {
+		<-time.After(s.pause)
+	}
+	n, err := s.conn.Read(p[:min(len(p), step-s.read%step)])
+	s.read += n
+	return n, err
 }
 
 // TestAllocation announces a large request and sends nothing of it.

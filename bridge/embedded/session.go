@@ -21,6 +21,9 @@ const (
 	// readStep is the largest piece of memory that a peer is given before it has
 	// sent as much: a request grows from there by doubling.
 	readStep = 1 << 20
+
+	// writePiece is the most that is written under one deadline.
+	writePiece = 1 << 20
 )
 
 // session is one connection: a reader that carries requests out one after
@@ -34,7 +37,8 @@ type session struct {
 	in     *bufio.Reader
 	stall  *stallReader
 	queue  *answerQueue
-	user   atomic.Pointer[user] // nil: not logged in
+	user   atomic.Pointer[user] // nil: not logged in; set by the reader only
+	groups map[*group]struct{}  // joined; guarded by the catalogue's mutex
 	body   []byte               // of the request at hand, reused
 }
 
@@ -42,9 +46,10 @@ func newSession(s *Server, conn net.Conn, id uint32) *session {
 	stall := &stallReader{conn: conn, timeout: s.cfg.IOTimeout}
 	return &session{
 		server: s, conn: conn, id: id,
-		in:    bufio.NewReaderSize(stall, readBuffer),
-		stall: stall,
-		queue: newAnswerQueue(),
+		in:     bufio.NewReaderSize(stall, readBuffer),
+		stall:  stall,
+		queue:  newAnswerQueue(),
+		groups: make(map[*group]struct{}),
 	}
 }
 
@@ -61,12 +66,34 @@ func (s *session) run() {
 	writer.Wait()
 }
 
+// write writes all of b, in pieces, for each of which the peer has the timeout: a
+// slow peer may take long for a large answer, one that reads nothing may not.
 func (s *session) write(b net.Buffers) error {
-	if err := s.conn.SetWriteDeadline(time.Now().Add(s.server.cfg.IOTimeout)); err != nil {
-		return err
+	for len(b) > 0 {
+		n, size := 0, 0
+		for n < len(b) && size+len(b[n]) <= writePiece {
+			size += len(b[n])
+			n++
+		}
+		var rest []byte // of the slice that the piece ends in
+		if n < len(b) {
+			rest = b[n][writePiece-size:]
+			b[n] = b[n][:writePiece-size]
+			n++
+		}
+		if err := s.conn.SetWriteDeadline(time.Now().Add(s.server.cfg.IOTimeout)); err != nil {
+			return err
+		}
+		piece := b[:n:n]
+		if _, err := piece.WriteTo(s.conn); err != nil {
+			return err
+		}
+		b = b[n:]
+		if len(rest) > 0 {
+			b = append(net.Buffers{rest}, b...)
+		}
 	}
-	_, err := b.WriteTo(s.conn)
-	return err
+	return nil
 }
 
 // serveOne reads one request and carries it out; false ends the connection.

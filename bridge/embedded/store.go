@@ -3,6 +3,8 @@
 
 package embedded
 
+import "errors"
+
 // logID names the log of one partition. An incarnation belongs to one life of
 // one topic (a purge begins a new one) and is never used again, so that what is
 // left of a deleted topic can never be taken for its successor's.
@@ -43,17 +45,25 @@ type store interface {
 	// before anything else.
 	load() ([]record, error)
 
-	// open returns a log and its last entry without its messages, the zero entry
-	// for an empty log.
+	// open returns a log that was there at load, and its last entry without its
+	// messages: the zero entry if it is empty.
 	open(id logID) (messageLog, entry, error)
 
-	// commit writes records and drops logs. It does not wait: done is called once
+	// create returns a new log. One of the same name may have been dropped before;
+	// nothing that is committed later belongs to that one.
+	create(id logID) messageLog
+
+	// commit writes and takes back records and drops logs. It does not wait: done is called once
 	// they are durable, or with the error that keeps them from being so.
-	commit(records []record, dropped []logRange, done func(error))
+	commit(e edit, done func(error))
 
 	// close waits for what was handed over and lets go of everything.
 	close() error
 }
+
+// errBadEntry marks a log that does not hold what it must: an entry is missing
+// or is none that this package wrote.
+var errBadEntry = errors.New("malformed log")
 
 // messageLog is the log of one partition.
 type messageLog interface {
@@ -67,6 +77,10 @@ type messageLog interface {
 	// behind. The slices may be the log's own memory, which does not change.
 	// from < end, and end is no higher than what was reported done.
 	read(from, end uint64, count uint32) ([][]byte, uint32, error)
+
+	// truncate forgets the messages from end on and returns their size in bytes.
+	// Nothing is being appended or read.
+	truncate(end uint64) (lost uint64, err error)
 
 	// find returns the lowest offset below end whose message came at timestamp or
 	// later, or end.

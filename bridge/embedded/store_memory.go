@@ -23,7 +23,9 @@ func (memoryStore) load() ([]record, error) { return nil, nil }
 
 func (memoryStore) open(logID) (messageLog, entry, error) { return &memoryLog{}, entry{}, nil }
 
-func (memoryStore) commit(_ []record, _ []logRange, done func(error)) { done(nil) }
+func (memoryStore) create(logID) messageLog { return &memoryLog{} }
+
+func (memoryStore) commit(_ edit, done func(error)) { done(nil) }
 
 func (memoryStore) close() error { return nil }
 
@@ -66,6 +68,9 @@ func (l *memoryLog) view() (chunks []memoryChunk, last memoryChunk) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	n := len(l.chunks) - 1
+	if n < 0 {
+		return nil, memoryChunk{}
+	}
 	return l.chunks[:n], l.chunks[n]
 }
 
@@ -85,11 +90,35 @@ func (l *memoryLog) read(from, end uint64, count uint32) ([][]byte, uint32, erro
 		if err != nil {
 			return nil, 0, err
 		}
+		if n == 0 {
+			return nil, 0, errBadEntry // Lose came in between
+		}
 		out = append(out, part)
 		from += uint64(n)
 		left -= n
 	}
 	return out, count, nil
+}
+
+func (l *memoryLog) truncate(end uint64) (lost uint64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for n := len(l.chunks) - 1; n >= 0 && l.chunks[n].end > end; n-- {
+		chunk := &l.chunks[n]
+		lost += uint64(len(chunk.messages))
+		if chunk.base >= end {
+			l.chunks = l.chunks[:n:n]
+			continue
+		}
+		part, _, err := cut(chunk.messages, chunk.base, chunk.end, chunk.base, uint32(end-chunk.base))
+		if err != nil {
+			return 0, err
+		}
+		lost -= uint64(len(part))
+		// Without spare capacity: polls may still be writing what was behind.
+		chunk.messages, chunk.end = part[:len(part):len(part)], end
+	}
+	return lost, nil
 }
 
 func (l *memoryLog) find(timestamp, end uint64) (uint64, error) {

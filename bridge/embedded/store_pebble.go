@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -63,11 +62,10 @@ type pebbleStore struct {
 
 // pendingWrite is one append or one change of the catalogue.
 type pendingWrite struct {
-	log     logID
-	entry   entry // count 0: none
-	records []record
-	dropped []logRange
-	done    func(error)
+	log   logID
+	entry entry // count 0: none
+	edit  edit
+	done  func(error)
 }
 
 // Sizes of the database's memory, in bytes. The newest messages are read from the
@@ -77,17 +75,18 @@ const (
 	cacheSize       = 64 << 20
 )
 
-// openPebble opens the store in dir. With durable, a write is done when it is on
-// the disk, else when the operating system has it.
-func openPebble(dir string, durable bool) (store, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// openPebble opens the store in a folder of fs. With durable, a write is done
+// when it is on the disk, else when Pebble has it in memory.
+func openPebble(fs vfs.FS, dir string, durable bool) (store, error) {
+	if err := makeFolder(fs, dir); err != nil {
 		return nil, err
 	}
-	lock, err := pebble.LockDirectory(dir, vfs.Default)
+	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
 		return nil, fmt.Errorf("folder in use: %w", err)
 	}
 	db, err := pebble.Open(dir, &pebble.Options{
+		FS:                 fs,
 		Lock:               lock,
 		FormatMajorVersion: pebble.FormatNewest,
 		Logger:             quietLogger{},
@@ -107,6 +106,19 @@ func openPebble(dir string, durable bool) (store, error) {
 	}
 	s.committing.Go(s.run)
 	return s, nil
+}
+
+// makeFolder creates a folder in such a way that it, and what is synced in it
+// later, outlasts a power failure.
+func makeFolder(fs vfs.FS, dir string) error {
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	parent, err := fs.OpenDir(fs.PathDir(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
 }
 
 // checkFormat refuses a database laid out by a version to come, and marks a new one.
@@ -158,8 +170,12 @@ func (s *pebbleStore) open(id logID) (messageLog, entry, error) {
 	return log, last, err
 }
 
-func (s *pebbleStore) commit(records []record, dropped []logRange, done func(error)) {
-	s.enqueue(pendingWrite{records: records, dropped: dropped, done: done})
+// create looks at nothing: an earlier log's entries may still be waiting in the
+// queue for the commit that drops them.
+func (s *pebbleStore) create(id logID) messageLog { return &pebbleLog{store: s, id: id} }
+
+func (s *pebbleStore) commit(e edit, done func(error)) {
+	s.enqueue(pendingWrite{edit: e, done: done})
 }
 
 func (s *pebbleStore) enqueue(w pendingWrite) {
@@ -199,6 +215,7 @@ func (s *pebbleStore) run() {
 		for _, w := range writes {
 			w.done(failure)
 		}
+		clear(writes) // the queue's memory outlives them
 	}
 }
 
@@ -238,7 +255,7 @@ func addWrite(batch *pebble.Batch, w *pendingWrite) error {
 			return err
 		}
 	}
-	for _, r := range w.records {
+	for _, r := range w.edit.records {
 		key := append([]byte{recordPrefix}, r.key...)
 		var err error
 		if r.value == nil {
@@ -250,7 +267,7 @@ func addWrite(batch *pebble.Batch, w *pendingWrite) error {
 			return err
 		}
 	}
-	for _, d := range w.dropped {
+	for _, d := range w.edit.dropped {
 		from := appendEntryKey(nil, logID{incarnation: d.incarnation, partition: d.from}, 0)
 		to := appendEntryKey(nil, logID{incarnation: d.incarnation + 1}, 0)
 		if err := batch.DeleteRange(from, to, nil); err != nil {
@@ -297,9 +314,6 @@ func readEntry(it *pebble.Iterator) (entry, error) {
 	}
 	return e, nil
 }
-
-// errBadEntry marks an entry that this package cannot have written.
-var errBadEntry = errors.New("malformed log entry")
 
 // pebbleLog is the entries of one log in the database.
 type pebbleLog struct {
@@ -366,6 +380,41 @@ func (l *pebbleLog) read(from, end uint64, count uint32) (out [][]byte, n uint32
 		return err
 	})
 	return out, count, err
+}
+
+func (l *pebbleLog) truncate(end uint64) (lost uint64, err error) {
+	batch := l.store.db.NewBatch()
+	defer batch.Close()
+	err = l.iterate(func(it *pebble.Iterator) error {
+		if !it.Last() {
+			return it.Error()
+		}
+		last, err := readEntry(it)
+		if err != nil {
+			return err
+		}
+		lost = last.size
+		from, to := appendEntryKey(nil, l.id, end), appendEntryKey(nil, logID{l.id.incarnation, l.id.partition + 1}, 0)
+		if err := batch.DeleteRange(from, to, nil); err != nil || end == 0 {
+			return err
+		}
+		e, err := l.seek(it, end-1)
+		if err != nil {
+			return err
+		}
+		part, count, err := cut(e.messages, e.base, e.end(), e.base, uint32(end-e.base))
+		if err != nil {
+			return err
+		}
+		e.size -= uint64(len(e.messages) - len(part))
+		e.messages, e.count = part, count
+		lost -= e.size
+		return addWrite(batch, &pendingWrite{log: l.id, entry: e})
+	})
+	if err != nil {
+		return 0, err
+	}
+	return lost, batch.Commit(l.store.sync)
 }
 
 // appendPart copies part behind the last of parts, or into memory of its own

@@ -9,6 +9,9 @@ func (s *session) getStreams(dst []byte) ([]byte, iggywire.Status) {
 	c := &s.server.catalog
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	if !s.me().everywhere().readStreams() {
+		return dst, iggywire.StatusUnauthorized
+	}
 	for _, st := range c.streams.all {
 		dst = st.describe(false).Stream.AppendTo(dst)
 	}
@@ -19,89 +22,83 @@ func (s *session) getStream(req iggywire.GetStream, dst []byte) ([]byte, iggywir
 	c := &s.server.catalog
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if st := c.stream(req.Stream); st != nil {
-		dst = st.describe(true).AppendTo(dst)
+	st := c.stream(req.Stream)
+	switch {
+	case st == nil:
+		return dst, iggywire.StatusOK
+	case !s.me().in(st).readStream():
+		return dst, iggywire.StatusUnauthorized
 	}
-	return dst, iggywire.StatusOK
+	return st.describe(true).AppendTo(dst), iggywire.StatusOK
 }
 
 func (s *session) createStream(req iggywire.CreateStream, dst []byte) ([]byte, iggywire.Status) {
 	c := &s.server.catalog
-	c.mu.Lock()
-	if c.streamNames[req.Name] != nil {
-		c.mu.Unlock()
-		return dst, iggywire.StatusStreamExists
-	}
-	st := &stream{name: req.Name, createdAt: s.server.now(), topicNames: make(map[string]*topic)}
-	st.id = c.streams.add(st)
-	c.streamNames[st.name] = st
-	dst = st.describe(true).AppendTo(dst)
-	wait := s.server.commit([]record{streamRecord(st)}, nil)
-	c.mu.Unlock()
-	return dst, wait()
+	status := s.server.change(func() (edit, iggywire.Status) {
+		switch {
+		case !s.me().everywhere().manageStreams():
+			return edit{}, iggywire.StatusUnauthorized
+		case c.streamNames[req.Name] != nil:
+			return edit{}, iggywire.StatusStreamExists
+		}
+		st := &stream{
+			id: c.streams.next(), name: req.Name, createdAt: s.server.now(),
+			topicNames: make(map[string]*topic),
+		}
+		c.streams.add(st)
+		c.streamNames[st.name] = st
+		dst = st.describe(true).AppendTo(dst)
+		return edit{records: []record{streamRecord(st)}}, iggywire.StatusOK
+	})
+	return dst, status
+}
+
+// changeStream carries out a change of a stream by somebody who manages it.
+func (s *session) changeStream(id iggywire.Identifier, do func(*stream) (edit, iggywire.Status)) iggywire.Status {
+	return s.server.change(func() (edit, iggywire.Status) {
+		st := s.server.catalog.stream(id)
+		switch {
+		case st == nil:
+			return edit{}, iggywire.StatusStreamNotFound
+		case !s.me().in(st).manageStream():
+			return edit{}, iggywire.StatusUnauthorized
+		}
+		return do(st)
+	})
 }
 
 func (s *session) updateStream(req iggywire.UpdateStream, dst []byte) ([]byte, iggywire.Status) {
-	c := &s.server.catalog
-	c.mu.Lock()
-	st := c.stream(req.Stream)
-	switch other := c.streamNames[req.Name]; {
-	case st == nil:
-		c.mu.Unlock()
-		return dst, iggywire.StatusStreamNotFound
-	case other != nil && other != st:
-		c.mu.Unlock()
-		return dst, iggywire.StatusStreamExists
-	}
-	delete(c.streamNames, st.name)
-	st.name = req.Name
-	c.streamNames[st.name] = st
-	wait := s.server.commit([]record{streamRecord(st)}, nil)
-	c.mu.Unlock()
-	return dst, wait()
+	names := s.server.catalog.streamNames
+	return dst, s.changeStream(req.Stream, func(st *stream) (edit, iggywire.Status) {
+		if other := names[req.Name]; other != nil && other != st {
+			return edit{}, iggywire.StatusStreamExists
+		}
+		delete(names, st.name)
+		st.name = req.Name
+		names[st.name] = st
+		return edit{records: []record{streamRecord(st)}}, iggywire.StatusOK
+	})
 }
 
 func (s *session) deleteStream(req iggywire.DeleteStream, dst []byte) ([]byte, iggywire.Status) {
 	c := &s.server.catalog
-	c.mu.Lock()
-	st := c.stream(req.Stream)
-	if st == nil {
-		c.mu.Unlock()
-		return dst, iggywire.StatusStreamNotFound
-	}
-	records := []record{{key: streamKey(st)}}
-	var dropped []logRange
-	for _, t := range st.topics.all {
-		offsets, logs := t.drop(0)
-		records = append(append(records, offsets...), record{key: topicKey(t)})
-		dropped = append(dropped, logs)
-	}
-	c.streams.remove(st.id)
-	delete(c.streamNames, st.name)
-	wait := s.server.commit(records, dropped)
-	c.mu.Unlock()
-	return dst, wait()
+	return dst, s.changeStream(req.Stream, func(st *stream) (edit, iggywire.Status) {
+		e := edit{records: []record{{key: streamKey(st)}}}
+		for _, t := range st.topics.all {
+			t.remove(&e)
+		}
+		c.streams.remove(st.id)
+		delete(c.streamNames, st.name)
+		return e, iggywire.StatusOK
+	})
 }
 
 func (s *session) purgeStream(req iggywire.PurgeStream, dst []byte) ([]byte, iggywire.Status) {
-	c := &s.server.catalog
-	c.mu.Lock()
-	st := c.stream(req.Stream)
-	if st == nil {
-		c.mu.Unlock()
-		return dst, iggywire.StatusStreamNotFound
-	}
-	var records []record
-	var dropped []logRange
-	for _, t := range st.topics.all {
-		r, d, status := s.server.purge(t)
-		if status != iggywire.StatusOK {
-			c.mu.Unlock()
-			return dst, status
+	return dst, s.changeStream(req.Stream, func(st *stream) (edit, iggywire.Status) {
+		var e edit
+		for _, t := range st.topics.all {
+			s.server.purge(t, &e)
 		}
-		records, dropped = append(records, r...), append(dropped, d)
-	}
-	wait := s.server.commit(records, dropped)
-	c.mu.Unlock()
-	return dst, wait()
+		return e, iggywire.StatusOK
+	})
 }

@@ -4,6 +4,8 @@
 package embedded
 
 import (
+	"cmp"
+	"maps"
 	"net"
 	"os"
 	"runtime"
@@ -13,8 +15,11 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
-// serverVersion is the version of the protocol's server that clients are told.
-const serverVersion = "0.8.0"
+// What clients are told of the server's version: that of the protocol.
+const (
+	serverVersion = "0.8.0"
+	serverSemver  = 8000
+)
 
 func (s *session) getClusterMetadata(dst []byte) ([]byte, iggywire.Status) {
 	node := iggywire.ClusterNode{
@@ -47,66 +52,90 @@ func (s *session) getStats(dst []byte) ([]byte, iggywire.Status) {
 		OSVersion:     "unknown",
 		Kernel:        "unknown",
 		ServerVersion: serverVersion,
-		ServerSemver:  8000,
+		ServerSemver:  serverSemver,
 		Threads:       uint32(runtime.GOMAXPROCS(0)),
-		Clients:       uint32(len(server.clients())),
+		Clients:       uint32(len(server.open())),
 	}
 	c := &server.catalog
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	if !s.me().everywhere().readServers() {
+		return dst, iggywire.StatusUnauthorized
+	}
 	for _, st := range c.streams.all {
 		described := st.describe(true)
 		stats.Streams++
 		stats.Topics += described.Topics
 		stats.MessagesSize += described.Size
 		stats.Messages += described.Messages
-		for _, t := range described.TopicList {
-			stats.Partitions += t.Partitions
-			stats.Segments += t.Partitions
+		for _, t := range st.topics.all {
+			stats.Partitions += uint32(len(t.partitions))
+			stats.Segments += uint32(len(t.partitions))
+			stats.Groups += uint32(t.groups.count)
 		}
 	}
 	return stats.AppendTo(dst), iggywire.StatusOK
 }
 
 func (s *session) getMe(dst []byte) ([]byte, iggywire.Status) {
-	return iggywire.ClientDetails{Client: s.describe()}.AppendTo(dst), iggywire.StatusOK
+	c := &s.server.catalog
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return s.describe().AppendTo(dst), iggywire.StatusOK
 }
 
 func (s *session) getClients(dst []byte) ([]byte, iggywire.Status) {
-	for _, c := range s.server.clients() {
-		dst = c.AppendTo(dst)
+	open := s.server.open()
+	c := &s.server.catalog
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if !s.me().everywhere().readServers() {
+		return dst, iggywire.StatusUnauthorized
+	}
+	for _, other := range open {
+		dst = other.describe().Client.AppendTo(dst)
 	}
 	return dst, iggywire.StatusOK
 }
 
 func (s *session) getClient(req iggywire.GetClient, dst []byte) ([]byte, iggywire.Status) {
-	for _, c := range s.server.clients() {
-		if c.ID == req.ID {
-			dst = iggywire.ClientDetails{Client: c}.AppendTo(dst)
+	open := s.server.open()
+	c := &s.server.catalog
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if !s.me().everywhere().readServers() {
+		return dst, iggywire.StatusUnauthorized
+	}
+	for _, other := range open {
+		if other.id == req.ID {
+			dst = other.describe().AppendTo(dst)
 		}
 	}
 	return dst, iggywire.StatusOK
 }
 
-// clients describes the open connections by ascending id.
-func (s *Server) clients() []iggywire.Client {
+// open returns the open sessions by ascending id.
+func (s *Server) open() []*session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]iggywire.Client, 0, len(s.sessions))
-	for _, session := range s.sessions {
-		list = append(list, session.describe())
-	}
-	slices.SortFunc(list, func(a, b iggywire.Client) int { return int(a.ID) - int(b.ID) })
-	return list
+	return slices.SortedFunc(maps.Values(s.sessions), func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 }
 
-func (s *session) describe() iggywire.Client {
-	c := iggywire.Client{
+// describe tells what clients see of the session. The catalogue's mutex is held.
+func (s *session) describe() iggywire.ClientDetails {
+	d := iggywire.ClientDetails{Client: iggywire.Client{
 		ID: s.id, UserID: iggywire.NoUser,
 		Transport: iggywire.TransportTCP, Address: s.conn.RemoteAddr().String(),
+		Groups: uint32(len(s.groups)),
+	}}
+	if u := s.loggedIn(); u != nil {
+		d.UserID = u.id
 	}
-	if u := s.user.Load(); u != nil {
-		c.UserID = u.id
+	for g := range s.groups {
+		d.GroupList = append(d.GroupList, iggywire.ClientGroup{Stream: g.topic.stream.id, Topic: g.topic.id, Group: g.id})
 	}
-	return c
+	slices.SortFunc(d.GroupList, func(a, b iggywire.ClientGroup) int {
+		return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Group, b.Group))
+	})
+	return d
 }

@@ -13,10 +13,15 @@ func (s *session) getTopics(req iggywire.GetTopics, dst []byte) ([]byte, iggywir
 	c := &s.server.catalog
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if st := c.stream(req.Stream); st != nil {
-		for _, t := range st.topics.all {
-			dst = t.describe(false).Topic.AppendTo(dst)
-		}
+	st := c.stream(req.Stream)
+	switch {
+	case st == nil:
+		return dst, iggywire.StatusOK
+	case !s.me().in(st).readTopics():
+		return dst, iggywire.StatusUnauthorized
+	}
+	for _, t := range st.topics.all {
+		dst = t.describe(false).Topic.AppendTo(dst)
 	}
 	return dst, iggywire.StatusOK
 }
@@ -25,49 +30,52 @@ func (s *session) getTopic(req iggywire.GetTopic, dst []byte) ([]byte, iggywire.
 	c := &s.server.catalog
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if t, status := c.topic(req.Stream, req.Topic); status == iggywire.StatusOK {
-		dst = t.describe(true).AppendTo(dst)
+	t, status := c.topic(req.Stream, req.Topic)
+	switch {
+	case status != iggywire.StatusOK:
+		return dst, iggywire.StatusOK
+	case !s.me().at(t).readTopic():
+		return dst, iggywire.StatusUnauthorized
 	}
-	return dst, iggywire.StatusOK
+	return t.describe(true).AppendTo(dst), iggywire.StatusOK
 }
 
 func (s *session) createTopic(req iggywire.CreateTopic, dst []byte) ([]byte, iggywire.Status) {
 	if req.Partitions > iggywire.MaxPartitions {
 		return dst, iggywire.StatusTooManyPartitions
 	}
-	settings, status := newTopicSettings(req)
-	if status != iggywire.StatusOK {
-		return dst, status
-	}
 	c := &s.server.catalog
-	c.mu.Lock()
-	st := c.stream(req.Stream)
-	switch {
-	case st == nil:
-		c.mu.Unlock()
-		return dst, iggywire.StatusStreamNotFound
-	case st.topicNames[req.Name] != nil:
-		c.mu.Unlock()
-		return dst, iggywire.StatusTopicExists
-	}
-	t := &topic{
-		stream: st, settings: settings, createdAt: s.server.now(),
-		incarnation: c.nextIncarnation,
-	}
-	if t.partitions, status = s.server.openPartitions(t.incarnation, 0, req.Partitions, t.createdAt); status != iggywire.StatusOK {
-		c.mu.Unlock()
-		return dst, status
-	}
-	c.nextIncarnation++
-	t.id = st.topics.add(t)
-	st.topicNames[settings.Name] = t
-	details := t.describe(true)
-	for i := range details.PartitionList {
-		details.PartitionList[i].Segments = 0 // as the real server: this answer is older than the segments
-	}
-	wait := s.server.commit([]record{topicRecord(t), incarnationRecord(c.nextIncarnation)}, nil)
-	c.mu.Unlock()
-	return details.AppendTo(dst), wait()
+	status := s.server.change(func() (edit, iggywire.Status) {
+		st := c.stream(req.Stream)
+		switch {
+		case st == nil:
+			return edit{}, iggywire.StatusStreamNotFound
+		case !s.me().in(st).manageTopics():
+			return edit{}, iggywire.StatusUnauthorized
+		}
+		settings, status := newTopicSettings(req)
+		switch {
+		case status != iggywire.StatusOK:
+			return edit{}, status
+		case st.topicNames[req.Name] != nil:
+			return edit{}, iggywire.StatusTopicExists
+		}
+		t := &topic{
+			id: st.topics.next(), stream: st, settings: settings, createdAt: s.server.now(),
+			incarnation: c.nextIncarnation, groupNames: make(map[string]*group),
+		}
+		s.server.addPartitions(t, req.Partitions, t.createdAt)
+		c.nextIncarnation++
+		st.topics.add(t)
+		st.topicNames[settings.Name] = t
+		details := t.describe(true)
+		for i := range details.PartitionList {
+			details.PartitionList[i].Segments = 0 // as the real server: this answer is older than the segments
+		}
+		dst = details.AppendTo(dst)
+		return edit{records: []record{topicRecord(t), incarnationRecord(c.nextIncarnation)}}, iggywire.StatusOK
+	})
+	return dst, status
 }
 
 func newTopicSettings(req iggywire.CreateTopic) (topicSettings, iggywire.Status) {
@@ -94,81 +102,80 @@ func validCompression(c uint8) bool {
 	return c == iggywire.CompressionNone || c == iggywire.CompressionGzip
 }
 
+// changeTopic carries out a change of a topic by somebody who manages it.
+func (s *session) changeTopic(stream, topic iggywire.Identifier, do func(*topic) (edit, iggywire.Status)) iggywire.Status {
+	return s.server.change(func() (edit, iggywire.Status) {
+		t, status := s.server.catalog.topic(stream, topic)
+		switch {
+		case status != iggywire.StatusOK:
+			return edit{}, status
+		case !s.me().at(t).manageTopic():
+			return edit{}, iggywire.StatusUnauthorized
+		}
+		return do(t)
+	})
+}
+
 // updateTopic stores the settings as they come: unlike at creation nothing is
 // resolved to the server's default or checked against the size of a segment.
 func (s *session) updateTopic(req iggywire.UpdateTopic, dst []byte) ([]byte, iggywire.Status) {
-	if !validCompression(req.Compression) {
-		return dst, iggywire.StatusInvalidCommand
-	}
-	c := &s.server.catalog
-	c.mu.Lock()
-	t, status := c.topic(req.Stream, req.Topic)
-	if status != iggywire.StatusOK {
-		c.mu.Unlock()
-		return dst, status
-	}
-	names := t.stream.topicNames
-	if other := names[req.Name]; other != nil && other != t {
-		c.mu.Unlock()
-		return dst, iggywire.StatusTopicExists
-	}
-	delete(names, t.settings.Name)
-	t.settings = topicSettings{
-		Name: req.Name, MessageExpiry: req.MessageExpiry, Compression: req.Compression,
-		MaxSize: req.MaxSize, ReplicationFactor: max(req.ReplicationFactor, 1),
-	}
-	names[req.Name] = t
-	wait := s.server.commit([]record{topicRecord(t)}, nil)
-	c.mu.Unlock()
-	return dst, wait()
+	return dst, s.changeTopic(req.Stream, req.Topic, func(t *topic) (edit, iggywire.Status) {
+		names := t.stream.topicNames
+		if !validCompression(req.Compression) {
+			return edit{}, iggywire.StatusInvalidCommand
+		}
+		if other := names[req.Name]; other != nil && other != t {
+			return edit{}, iggywire.StatusTopicExists
+		}
+		delete(names, t.settings.Name)
+		t.settings = topicSettings{
+			Name: req.Name, MessageExpiry: req.MessageExpiry, Compression: req.Compression,
+			MaxSize: req.MaxSize, ReplicationFactor: max(req.ReplicationFactor, 1),
+		}
+		names[req.Name] = t
+		return edit{records: []record{topicRecord(t)}}, iggywire.StatusOK
+	})
 }
 
 func (s *session) deleteTopic(req iggywire.DeleteTopic, dst []byte) ([]byte, iggywire.Status) {
-	c := &s.server.catalog
-	c.mu.Lock()
-	t, status := c.topic(req.Stream, req.Topic)
-	if status != iggywire.StatusOK {
-		c.mu.Unlock()
-		return dst, status
+	return dst, s.changeTopic(req.Stream, req.Topic, func(t *topic) (edit, iggywire.Status) {
+		var e edit
+		t.remove(&e)
+		t.stream.topics.remove(t.id)
+		delete(t.stream.topicNames, t.settings.Name)
+		return e, iggywire.StatusOK
+	})
+}
+
+// remove adds to e what the store must forget of the topic.
+func (t *topic) remove(e *edit) {
+	e.records = append(e.records, record{key: topicKey(t)})
+	for _, g := range t.groups.all {
+		e.records = append(e.records, record{key: groupKey(g)})
+		g.disband()
 	}
-	records, dropped := t.drop(0)
-	t.stream.topics.remove(t.id)
-	delete(t.stream.topicNames, t.settings.Name)
-	wait := s.server.commit(append(records, record{key: topicKey(t)}), []logRange{dropped})
-	c.mu.Unlock()
-	return dst, wait()
+	t.drop(0, e)
 }
 
 func (s *session) purgeTopic(req iggywire.PurgeTopic, dst []byte) ([]byte, iggywire.Status) {
-	c := &s.server.catalog
-	c.mu.Lock()
-	t, status := c.topic(req.Stream, req.Topic)
-	if status != iggywire.StatusOK {
-		c.mu.Unlock()
-		return dst, status
-	}
-	records, dropped, status := s.server.purge(t)
-	if status != iggywire.StatusOK {
-		c.mu.Unlock()
-		return dst, status
-	}
-	wait := s.server.commit(records, []logRange{dropped})
-	c.mu.Unlock()
-	return dst, wait()
+	return dst, s.changeTopic(req.Stream, req.Topic, func(t *topic) (edit, iggywire.Status) {
+		var e edit
+		s.server.purge(t, &e)
+		return e, iggywire.StatusOK
+	})
 }
 
-// purge empties a topic by giving it new logs. The catalogue is locked.
-func (s *Server) purge(t *topic) ([]record, logRange, iggywire.Status) {
+// purge empties a topic by giving it new logs, and adds to e what the store must
+// do about it.
+func (s *Server) purge(t *topic, e *edit) {
 	c := &s.catalog
-	fresh, status := s.openPartitions(c.nextIncarnation, 0, uint32(len(t.partitions)), 0)
-	if status != iggywire.StatusOK {
-		return nil, logRange{}, status
-	}
-	for i, p := range fresh {
-		p.createdAt = t.partitions[i].createdAt
-	}
-	records, dropped := t.drop(0)
-	t.incarnation, t.partitions = c.nextIncarnation, fresh
+	old := t.partitions
+	t.drop(0, e)
+	t.incarnation, t.partitions = c.nextIncarnation, nil
 	c.nextIncarnation++
-	return append(records, topicRecord(t), incarnationRecord(c.nextIncarnation)), dropped, iggywire.StatusOK
+	s.addPartitions(t, uint32(len(old)), 0)
+	for i, p := range t.partitions {
+		p.createdAt = old[i].createdAt
+	}
+	e.records = append(e.records, topicRecord(t), incarnationRecord(c.nextIncarnation))
 }

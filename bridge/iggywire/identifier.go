@@ -65,13 +65,6 @@ func ParseIdentifier(b []byte) (id Identifier, rest []byte, err error) {
 	return id, rest, nil
 }
 
-func identifierSize(id Identifier) int {
-	if id.named {
-		return 2 + len(id.name)
-	}
-	return 2 + 4
-}
-
 func (r *reader) identifier() Identifier {
 	switch r.u8() {
 	case identifierNumeric:

@@ -56,7 +56,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (embedde
 	flags.StringVar(&cfg.Addr, "addr", "127.0.0.1:8090", "host:port to listen on; port 0 takes any free one")
 	flags.StringVar(&cfg.DataDir, "data-dir", "", "folder to keep data in")
 	flags.BoolVar(&cfg.InMemory, "memory", false, "keep data in memory only, instead of --data-dir")
-	flags.BoolVar(&cfg.NoFsync, "no-fsync", false, "answer writes before they are on the disk")
+	flags.BoolVar(&cfg.NoFsync, "no-fsync", false, "answer writes before they are on the disk; the last ones may be lost")
 	flags.StringVar(&cfg.Username, "username", getenv("IGGY_USERNAME"), "root user; also IGGY_USERNAME; default iggy")
 	flags.StringVar(&cfg.Password, "password", "", "root user's password; also IGGY_PASSWORD; default iggy")
 	if err := flags.Parse(args); err != nil {
