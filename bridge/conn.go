@@ -226,6 +226,11 @@ func (c *conn) result(ctx context.Context, cl *call) (answer, error) {
 	}
 	a.release()
 	se := &StatusError{Command: cl.code, Status: a.status}
+	if !a.status.Known() { // garbled, and what follows it may be, too
+		err := fmt.Errorf("%w: %w", ErrMalformed, se)
+		c.fail(err)
+		return answer{}, err
+	}
 	if a.status == iggywire.StatusUnauthenticated || a.status == iggywire.StatusInvalidCommand {
 		c.fail(fmt.Errorf("%w: %w", ErrConnectionLost, se))
 	}

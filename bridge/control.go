@@ -21,7 +21,8 @@ func ask(ctx context.Context, p *connPool, req iggywire.Request, repeatable bool
 			return answer{}, err
 		}
 		a, err := c.do(ctx, req.Code(), body)
-		again := errors.Is(err, ErrUnavailable) || repeatable && (errors.Is(err, ErrConnectionLost) || IsLoginFailed(err))
+		again := errors.Is(err, ErrUnavailable) ||
+			repeatable && (errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrMalformed) || IsLoginFailed(err))
 		if !again || attempt > 0 {
 			return a, err
 		}

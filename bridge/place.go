@@ -85,10 +85,10 @@ func (l *lane) sendOnce(ctx context.Context, group []*Append) (int64, error) {
 	switch {
 	case hasStatus(err, iggywire.StatusUnauthenticated):
 		return 0, fmt.Errorf("%w: %w: %w", errNotWritten, ErrUnavailable, err)
-	case errors.As(err, &refused) && refused.Status != iggywire.StatusInvalidCommand:
+	case errors.As(err, &refused) && !errors.Is(err, ErrMalformed) && refused.Status != iggywire.StatusInvalidCommand:
 		return 0, err
 	}
-	// Its fate is unknown: the messages tell.
+	// Its fate is unknown, also when the connection was out of step: the messages tell.
 	return l.settle(ctx, group, count, err)
 }
 

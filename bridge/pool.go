@@ -20,7 +20,7 @@ const (
 	busyCalls = 4
 	// redialMin to redialMax: how long after a failed dial nobody tries again. Callers in between fail at once.
 	redialMin = 50 * time.Millisecond
-	redialMax = 2 * time.Second
+	redialMax = time.Second
 )
 
 // connPool is a bounded set of signed-in connections of one Iggy user, each shared by many callers. At most one

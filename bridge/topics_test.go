@@ -390,7 +390,7 @@ func TestRedialBacksOff(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		if n := f.dials - before; n < 20 || n > 50 {
+		if n := f.dials - before; n < 40 || n > 80 {
 			t.Errorf("%d dials in a minute", n)
 		}
 	})

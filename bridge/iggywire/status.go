@@ -82,6 +82,10 @@ func (s Status) String() string {
 	return number
 }
 
+// Known says whether the status is one of this package's. One that is not came from
+// another version of the server, or was garbled on its way.
+func (s Status) Known() bool { return s.name() != "" }
+
 func (s Status) name() string {
 	switch s {
 	case StatusOK:
