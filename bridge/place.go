@@ -107,7 +107,7 @@ func (l *lane) locate(ctx context.Context, c *conn, verifying []*call, group []*
 		}
 		if err == nil {
 			l.next = next
-			l.st.advance(l.partition, next, asked)
+			l.st.wrote(l.partition, base, next, groupBytes(group), asked)
 			return base, nil
 		}
 	}
@@ -116,6 +116,14 @@ func (l *lane) locate(ctx context.Context, c *conn, verifying []*call, group []*
 	}
 	// Confirmed, but its place could not be asked for on this connection.
 	return l.settle(ctx, group, count, err)
+}
+
+func groupBytes(group []*Append) int64 {
+	n := 0
+	for _, a := range group {
+		n += len(a.Messages)
+	}
+	return int64(n)
 }
 
 func (l *lane) current(ctx context.Context, c *conn, verifying []*call) (int64, error) {

@@ -18,6 +18,9 @@ type Bounds struct {
 	Next  int64 // the offset that the next record gets: Kafka's high watermark
 	// MessageSize is the average size in Iggy's form, header included, in bytes; 0 when there are no messages.
 	MessageSize int64
+	// Bytes grows by the sizes of the messages written, so that the difference of two Bounds says how much came in
+	// between. Exact for this gateway's own writes and in Iggy's answers, in between them an estimate.
+	Bytes int64
 }
 
 // stateTable holds a topicState for each topic in use.
@@ -83,7 +86,15 @@ type partitionState struct {
 	start   int64
 	removed int64 // next - messages kept, when start was learnt; -1: not yet
 	size    int64 // average message size
+	bytes   int64 // of all messages before next, those that retention took away not counted
 }
+
+func (p *partitionState) boundsNow() Bounds {
+	return Bounds{Start: p.start, Next: p.next, MessageSize: p.size, Bytes: p.bytes}
+}
+
+// end is where a partition ends, and how many bytes lie before it; -1: not known.
+type end struct{ next, bytes int64 }
 
 // part returns the state of a partition, growing the table. mu is held.
 func (st *topicState) part(p int32) *partitionState {
@@ -93,15 +104,16 @@ func (st *topicState) part(p int32) *partitionState {
 	return &st.parts[p]
 }
 
-// learn takes in that next was the partition's end at some moment between asked and answered. Knowledge asked for
-// after the last we have replaces it, also downwards: a killed server may have lost messages, a purge removes them.
+// learn takes in that the partition's end was e at some moment between asked and answered. Knowledge asked for after
+// the last we have replaces it, also downwards: a killed server may have lost messages, a purge removes them.
 // Knowledge that overlaps it may be the older one, so the higher end counts. It reports a change. mu is held.
-func (p *partitionState) learn(next int64, asked, answered time.Time) bool {
+func (p *partitionState) learn(e end, asked, answered time.Time) bool {
 	before, knew := p.next, p.known
-	if !p.known || asked.After(p.asOf) {
-		p.next = next
-	} else {
-		p.next = max(p.next, next)
+	if !p.known || asked.After(p.asOf) || e.next > p.next {
+		if e.bytes < 0 {
+			e.bytes = p.bytes + max(e.next-p.next, 0)*p.size
+		}
+		p.next, p.bytes = e.next, e.bytes
 	}
 	p.known = true
 	if answered.After(p.asOf) {
@@ -113,11 +125,27 @@ func (p *partitionState) learn(next int64, asked, answered time.Time) bool {
 // advance is learn for one partition, and wakes who waits.
 func (st *topicState) advance(p int32, next int64, asked time.Time) {
 	st.mu.Lock()
-	changed := st.part(p).learn(next, asked, time.Now())
-	if changed {
+	defer st.mu.Unlock()
+	if st.part(p).learn(end{next, -1}, asked, time.Now()) {
 		st.wake()
 	}
-	st.mu.Unlock()
+}
+
+// wrote is advance for a send of this gateway's own: messages of so many bytes lie from base to next.
+func (st *topicState) wrote(p int32, base, next, bytes int64, asked time.Time) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	part := st.part(p)
+	e := end{next, -1}
+	if part.known && part.next == base {
+		e.bytes = part.bytes + bytes
+	}
+	if part.size == 0 && next > base {
+		part.size = bytes / (next - base)
+	}
+	if part.learn(e, asked, time.Now()) {
+		st.wake()
+	}
 }
 
 // wake tells every watch that something changed. mu is held.
@@ -157,7 +185,7 @@ func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
 		}
 		p := st.part(int32(i))
 		next, kept := endOf(d)
-		if p.learn(next, asked, answered) {
+		if p.learn(end{next, int64(d.Size)}, asked, answered) {
 			changed = true
 		}
 		if d.Messages > 0 {
@@ -169,7 +197,7 @@ func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
 		case removed != p.removed:
 			unsure = append(unsure, int32(i))
 		}
-		bounds[i] = Bounds{Start: p.start, Next: p.next, MessageSize: p.size}
+		bounds[i] = p.boundsNow()
 	}
 	st.asOf = asked
 	if changed {
@@ -226,7 +254,7 @@ func (b *Bridge) KnownBounds(t *Topic, partition int32) (bounds Bounds, ok bool)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	p := st.part(partition)
-	return Bounds{Start: p.start, Next: p.next, MessageSize: p.size}, p.known && p.removed >= 0
+	return p.boundsNow(), p.known && p.removed >= 0
 }
 
 // retire ends the lanes of a topic that is gone and wakes its watches, who will see that it is.

@@ -225,10 +225,11 @@ func TestLogStart(t *testing.T) {
 		p := f.partition("orders", 0)
 		p.first, p.messages = 6, p.messages[6:]
 		f.mu.Unlock()
+		time.Sleep(time.Millisecond) // what is asked from now on is newer than what is known
 		polls := f.asked(iggywire.CodePollMessages)
 		for range 3 {
 			bounds, err := b.Bounds(t.Context(), top)
-			if want := (Bounds{Start: 6, Next: 10, MessageSize: 67}); err != nil || bounds[0] != want {
+			if want := (Bounds{Start: 6, Next: 10, MessageSize: 67, Bytes: 4 * 67}); err != nil || bounds[0] != want {
 				t.Fatalf("%+v %v; want %+v", bounds, err, want)
 			}
 		}
@@ -256,11 +257,33 @@ func TestLearn(t *testing.T) {
 		{15, 5, 6, 15}, // asked after: the partition went back
 		{16, 7, 8, 16},
 	} {
-		p.learn(step.next, at(step.asked), at(step.answered))
+		p.learn(end{step.next, -1}, at(step.asked), at(step.answered))
 		if p.next != step.want {
 			t.Fatalf("after %+v: %d", step, p.next)
 		}
 	}
+}
+
+// Bytes tells how much came in between two looks, whoever wrote it.
+func TestBytes(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
+		top := topic(t, b, "orders", 1)
+		if _, err := b.Bounds(t.Context(), top); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := write(t, b, top, 0, batch(b, 1, 10)); err != nil {
+			t.Fatal(err)
+		}
+		if known, ok := b.KnownBounds(top, 0); !ok || known != (Bounds{Next: 10, MessageSize: 67, Bytes: 670}) {
+			t.Errorf("own write: %+v %v", known, ok)
+		}
+		f.mu.Lock()
+		f.foreign("orders", 0, 5)
+		f.mu.Unlock()
+		if bounds, err := b.Bounds(t.Context(), top); err != nil || bounds[0] != (Bounds{Next: 15, MessageSize: 67, Bytes: 1005}) {
+			t.Errorf("foreign write: %+v %v", bounds, err)
+		}
+	})
 }
 
 func TestRead(t *testing.T) {

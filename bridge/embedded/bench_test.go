@@ -17,12 +17,14 @@ const (
 	benchPayload = 100
 )
 
-func benchSend(b *testing.B) []byte {
+func benchSend(b *testing.B) []byte { return benchSendTo(b, 0) }
+
+func benchSendTo(b *testing.B, partition uint32) []byte {
 	messages := make([][]byte, benchBatch)
 	for i := range messages {
 		messages[i] = message(uint64(i+1), strings.Repeat("x", benchPayload))
 	}
-	body := sendBody(b, "s", "t", messages...)
+	body := sendBodyTo(b, partition, "s", "t", messages...)
 	return append(iggywire.AppendRequestHeader(nil, iggywire.CodeSendMessages, len(body)), body...)
 }
 

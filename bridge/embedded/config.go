@@ -4,6 +4,7 @@
 package embedded
 
 import (
+	"crypto/tls"
 	"errors"
 	"time"
 )
@@ -26,6 +27,32 @@ type Config struct {
 	// system: a process that is killed may lose what it acknowledged last. Close
 	// loses nothing.
 	NoFsync bool
+
+	// TLS, if set, is how connections are secured; only TLS is spoken then.
+	TLS *tls.Config
+
+	// SegmentSize is how many bytes of messages a partition gathers before it seals
+	// them as a segment: retention takes away whole sealed segments only. A topic's
+	// maximum size may not be below it. Default 1 GiB, as in a real server.
+	SegmentSize uint64
+
+	// CleanerInterval is how often segments are looked for that have outlived
+	// their topic's message expiry or its maximum size; negative: never. Default
+	// one minute, a real server's interval. Unlike here, its cleaner is off unless
+	// it is configured: but only a topic that was given an expiry or a size is
+	// ever cleaned, and who gives it one to a server that nobody configured, on a
+	// disk that nobody watches, means it.
+	CleanerInterval time.Duration
+
+	// LoseUnflushed is a test mode for clients. A real server that is killed has
+	// lost, when it comes back, acknowledged messages of each partition: those
+	// since it last flushed, which it does per 1,024 messages, 1 MiB or segment. With
+	// LoseUnflushed a start on the folder of a killed server loses them, too, if it
+	// ran with LoseUnflushed itself. Close and FlushUnsavedBuffer lose nothing.
+	LoseUnflushed bool
+
+	// Now tells the time. Default time.Now.
+	Now func() time.Time
 
 	// Username and Password are those of the root user. Default iggy, iggy. They
 	// hold for every start: a changed password replaces the one before.
@@ -52,6 +79,11 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.MaxConnections, 1024)
 	setDefault(&c.MaxSendSize, 128<<20)
 	setDefault(&c.IOTimeout, 30*time.Second)
+	setDefault(&c.SegmentSize, 1<<30)
+	setDefault(&c.CleanerInterval, time.Minute)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,12 +21,16 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
-// crashDirVariable makes the test binary a server on the folder that it names.
-const crashDirVariable = "EMBEDDED_TEST_SERVE"
+// The environment that makes the test binary a server: on the folder that the
+// first variable names, and losing what was not flushed if the second is set.
+const (
+	crashDirVariable  = "EMBEDDED_TEST_SERVE"
+	crashLoseVariable = "EMBEDDED_TEST_LOSE"
+)
 
-// serveUntilKilled is the other process of TestKill.
+// serveUntilKilled is the other process of the tests here.
 func serveUntilKilled(dir string) {
-	s, err := Start(context.Background(), Config{DataDir: dir})
+	s, err := Start(context.Background(), Config{DataDir: dir, LoseUnflushed: os.Getenv(crashLoseVariable) != ""})
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -34,42 +39,89 @@ func serveUntilKilled(dir string) {
 	select {}
 }
 
+// serveApart starts a server in another process, which kill ends with signal 9.
+func serveApart(t *testing.T, dir string, env ...string) (addr string, kill func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), crashDirVariable+"="+dir), env...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill = sync.OnceFunc(func() {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		cmd.Wait() // its error says that it was killed
+	})
+	t.Cleanup(kill)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	addr = strings.TrimSpace(line)
+	if err != nil || strings.HasPrefix(addr, "error:") {
+		t.Fatalf("server says %q: %v", addr, err)
+	}
+	return addr, kill
+}
+
 const (
 	crashSenders    = 6
 	crashPartitions = 3
-	crashRounds     = 3
+	crashRounds     = 50
+	crashBatch      = 10 // messages in one send
 )
 
-// TestKill kills a server with signal 9 while several connections send, more
-// than once, and checks afterwards that every acknowledged message is where its
-// sender learned that it is, that offsets have no holes, and that of a send
-// either all messages are there or none.
+// crashes is what the clients of TestKill learned, over all rounds.
+type crashes struct {
+	acknowledged sync.Map                  // message id -> true
+	seen         [crashPartitions][]uint64 // ids by offset, as far as they were polled
+}
+
+// TestKill kills a server with signal 9 while several connections send and one
+// polls, again and again, and checks afterwards that every acknowledged message is
+// there once, that every message is at the offset where it was polled, that
+// offsets have no holes, and that of a send either all messages are there or none.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
-	var acknowledged sync.Map // message id -> true
-	for round := range crashRounds {
-		crash(t, dir, round, &acknowledged)
+	var c crashes
+	rounds := crashRounds
+	if testing.Short() {
+		rounds = 3
 	}
-	s := startServer(t, Config{DataDir: dir})
-	conn := dial(t, s)
+	for round := range rounds {
+		c.crash(t, dir, round)
+	}
+	conn := dial(t, startServer(t, Config{DataDir: dir}))
 	login(t, conn)
 	stored := make(map[uint64]int)
 	sends := make(map[uint64]int) // messages by send
+	polled := 0
 	for partition := range uint32(crashPartitions) {
-		for i, msg := range pollAll(t, conn, partition) {
+		all := pollAll(t, conn, partition)
+		if len(all) < len(c.seen[partition]) {
+			t.Errorf("partition %d: %d messages were polled, %d are left", partition, len(c.seen[partition]), len(all))
+		}
+		for i, msg := range all {
 			if got := iggywire.MessageOffset(msg); got != uint64(i) {
 				t.Fatalf("partition %d: message %d has offset %d", partition, i, got)
 			}
 			if binary.LittleEndian.Uint64(msg) != xxh3.Hash(msg[8:]) {
 				t.Errorf("partition %d: message %d has a wrong checksum", partition, i)
 			}
-			id := binary.LittleEndian.Uint64(msg[8:])
+			id := crashID(msg)
+			if i < len(c.seen[partition]) && c.seen[partition][i] != id {
+				t.Errorf("partition %d: message %d was polled at offset %d, where %d is now", partition, c.seen[partition][i], i, id)
+			}
 			stored[id]++
 			sends[id/crashBatch]++
 		}
+		polled += len(c.seen[partition])
 	}
 	count := 0
-	acknowledged.Range(func(id, _ any) bool {
+	c.acknowledged.Range(func(id, _ any) bool {
 		count++
 		if stored[id.(uint64)] != 1 {
 			t.Errorf("acknowledged message %d is stored %d times", id, stored[id.(uint64)])
@@ -81,50 +133,63 @@ func TestKill(t *testing.T) {
 			t.Errorf("send %d is torn: %d of %d messages", send, n, crashBatch)
 		}
 	}
-	if count == 0 {
-		t.Error("nothing was acknowledged before the kills")
+	if count == 0 || polled == 0 {
+		t.Errorf("%d messages acknowledged and %d polled before the kills", count, polled)
 	}
-	t.Logf("%d messages acknowledged, %d stored", count, len(stored))
+	t.Logf("%d kills: %d messages acknowledged, %d polled, %d stored", rounds, count, polled, len(stored))
 }
 
-// crashBatch is the number of messages in one send.
-const crashBatch = 10
+func crashID(msg []byte) uint64 { return binary.LittleEndian.Uint64(msg[8:]) }
 
 // crash runs a server, sends to it and kills it in the middle.
-func crash(t *testing.T, dir string, round int, acknowledged *sync.Map) {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), crashDirVariable+"="+dir)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	addr := strings.TrimSpace(line)
-	if err != nil || strings.HasPrefix(addr, "error:") {
-		t.Fatalf("server says %q: %v", addr, err)
-	}
+func (c *crashes) crash(t *testing.T, dir string, round int) {
+	addr, kill := serveApart(t, dir)
 	if round == 0 {
 		createCrashTopic(t, addr)
 	}
-	var senders sync.WaitGroup
+	var clients sync.WaitGroup
 	enough := make(chan struct{}, crashSenders)
 	for sender := range crashSenders {
 		conn := dialAddr(t, addr)
 		login(t, conn)
-		senders.Go(func() { sendUntilBroken(t, conn, round*crashSenders+sender, acknowledged, enough) })
+		clients.Go(func() { sendUntilBroken(t, conn, round, sender, &c.acknowledged, enough) })
 	}
+	conn := dialAddr(t, addr)
+	login(t, conn)
+	clients.Go(func() { c.pollUntilBroken(t, conn) })
 	for range crashSenders {
 		<-enough
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
+	kill()
+	clients.Wait()
+}
+
+// pollUntilBroken goes on where the round before ended.
+func (c *crashes) pollUntilBroken(t *testing.T, conn net.Conn) {
+	defer conn.Close()
+	for {
+		for partition := range c.seen {
+			seen := &c.seen[partition]
+			req := crashPoll(uint32(partition), uint64(len(*seen)))
+			status, body, err := request(conn, req.Code(), req.AppendTo(nil))
+			if err != nil {
+				return
+			}
+			r, err := iggywire.ParsePollResult(body)
+			if err != nil || status != iggywire.StatusOK {
+				t.Errorf("poll: %v, %v", status, err)
+				return
+			}
+			for rest := r.Messages; len(rest) > 0; {
+				var msg []byte
+				if msg, rest, err = iggywire.NextMessage(rest); err != nil {
+					t.Error(err)
+					return
+				}
+				*seen = append(*seen, crashID(msg))
+			}
+		}
 	}
-	senders.Wait()
-	cmd.Wait() // its error says that it was killed
 }
 
 func createCrashTopic(t *testing.T, addr string) {
@@ -139,16 +204,17 @@ func createCrashTopic(t *testing.T, addr string) {
 
 // sendUntilBroken sends with several requests in flight and notes what was
 // answered. It reports on enough after some answers.
-func sendUntilBroken(t *testing.T, conn net.Conn, sender int, acknowledged *sync.Map, enough chan<- struct{}) {
+func sendUntilBroken(t *testing.T, conn net.Conn, round, sender int, acknowledged *sync.Map, enough chan<- struct{}) {
 	defer conn.Close()
 	const inFlight = 4
+	some := 5 + 3*(round%10) // before the kill, which comes at another moment each time
 	sent := make(chan uint64, inFlight)
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	broken := make(chan struct{})
 	defer close(broken)
 	writing.Go(func() {
-		for send := uint64(sender)<<32 + 1; ; send++ {
+		for send := uint64(round*crashSenders+sender)<<32 + 1; ; send++ {
 			select {
 			case sent <- send:
 			case <-broken:
@@ -160,12 +226,12 @@ func sendUntilBroken(t *testing.T, conn net.Conn, sender int, acknowledged *sync
 		}
 	})
 	for answers := 0; ; answers++ {
-		if answers == 50 {
+		if answers == some {
 			enough <- struct{}{}
 		}
 		status, _, err := readAnswer(conn)
 		if err != nil {
-			if answers < 50 {
+			if answers < some {
 				t.Errorf("sender %d: broken after %d answers: %v", sender, answers, err)
 				enough <- struct{}{}
 			}
@@ -200,12 +266,7 @@ func pollAll(tb testing.TB, conn net.Conn, partition uint32) [][]byte {
 	tb.Helper()
 	var all [][]byte
 	for {
-		r, err := iggywire.ParsePollResult(do(tb, conn, iggywire.Poll{
-			Consumer: iggywire.Consumer{Kind: iggywire.ConsumerSingle},
-			Stream:   iggywire.NamedID("s"), Topic: iggywire.NamedID("t"),
-			HasPartition: true, Partition: partition,
-			Strategy: iggywire.PollOffset, Value: uint64(len(all)), Count: 333,
-		}))
+		r, err := iggywire.ParsePollResult(do(tb, conn, crashPoll(partition, uint64(len(all)))))
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -220,4 +281,88 @@ func pollAll(tb testing.TB, conn net.Conn, partition uint32) [][]byte {
 			all = append(all, msg)
 		}
 	}
+}
+
+func crashPoll(partition uint32, offset uint64) iggywire.Poll {
+	return iggywire.Poll{
+		Consumer: iggywire.Consumer{Kind: iggywire.ConsumerSingle},
+		Stream:   iggywire.NamedID("s"), Topic: iggywire.NamedID("t"), HasPartition: true, Partition: partition,
+		Strategy: iggywire.PollOffset, Value: offset, Count: 333,
+	}
+}
+
+// TestLoseUnflushed kills a server that is to lose what a real one had not flushed
+// and starts it again: it lost just that, and gives the offsets out again.
+func TestLoseUnflushed(t *testing.T) {
+	dir := t.TempDir()
+	addr, kill := serveApart(t, dir, crashLoseVariable+"=1")
+	conn := dialAddr(t, addr)
+	login(t, conn)
+	createTopic(t, conn, 4)
+	fill(t, conn, 0, 1050) // 1,030, in tens, are flushed for their number
+	fill(t, conn, 1, 20)
+	do(t, conn, iggywire.FlushUnsaved{Stream: iggywire.NamedID("s"), Topic: iggywire.NamedID("t"), Partition: 1})
+	fill(t, conn, 1, 5)
+	large := sendBody(t, "s", "t", message(1, strings.Repeat("x", flushBytes)))
+	fill(t, conn, 2, 3)
+	if got, want := counts(t, conn), []uint64{1050, 25, 3, 0}; !slices.Equal(got, want) {
+		t.Errorf("%d messages before the kill, want %d", got, want)
+	}
+	kill()
+
+	// The next life loses, too: what came after the flush that is due to size.
+	addr, kill = serveApart(t, dir, crashLoseVariable+"=1")
+	conn = dialAddr(t, addr)
+	login(t, conn)
+	if got, want := counts(t, conn), []uint64{1030, 20, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("%d messages after the kill, want %d", got, want)
+	}
+	if status, _ := roundTrip(t, conn, iggywire.CodeSendMessages, large); status != iggywire.StatusOK {
+		t.Fatal(status)
+	}
+	fill(t, conn, 0, 4)
+	fill(t, conn, 2, 2)
+	kill()
+
+	// A server that is closed loses nothing, and one that need not lose keeps all.
+	cfg := Config{DataDir: dir, LoseUnflushed: true}
+	s := startServer(t, cfg)
+	conn = dial(t, s)
+	login(t, conn)
+	if got, want := counts(t, conn), []uint64{1031, 20, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("%d messages after the second kill, want %d", got, want)
+	}
+	fill(t, conn, 3, 7)
+	all := pollAll(t, conn, 3)
+	if len(all) != 7 || iggywire.MessageOffset(all[6]) != 6 {
+		t.Errorf("%d messages polled", len(all))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	addr, kill = serveApart(t, dir, crashLoseVariable+"=1")
+	conn = dialAddr(t, addr)
+	login(t, conn)
+	fill(t, conn, 3, 1)
+	kill()
+	cfg.LoseUnflushed = false
+	s = startServer(t, cfg)
+	conn = dial(t, s)
+	login(t, conn)
+	if got, want := counts(t, conn), []uint64{1031, 20, 0, 8}; !slices.Equal(got, want) {
+		t.Errorf("%d messages in the end, want %d", got, want)
+	}
+}
+
+// counts returns the number of messages in each partition of topic t in stream s.
+func counts(tb testing.TB, conn net.Conn) (all []uint64) {
+	tb.Helper()
+	details, _, err := iggywire.ParseTopicDetails(do(tb, conn, iggywire.GetTopic{Stream: iggywire.NamedID("s"), Topic: iggywire.NamedID("t")}))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, p := range details.PartitionList {
+		all = append(all, p.Messages)
+	}
+	return all
 }

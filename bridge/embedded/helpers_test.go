@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDirVariable); dir != "" {
 		serveUntilKilled(dir)
 	}
+	if os.Getenv(abandonVariable) != "" {
+		os.Exit(m.Run())
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -117,7 +120,12 @@ func message(id uint64, payload string) []byte {
 // sendBody is a send of messages to partition 0.
 func sendBody(tb testing.TB, stream, topic string, messages ...[]byte) []byte {
 	tb.Helper()
-	body := iggywire.AppendSendHeader(nil, iggywire.NamedID(stream), iggywire.NamedID(topic), iggywire.ToPartition(0), len(messages))
+	return sendBodyTo(tb, 0, stream, topic, messages...)
+}
+
+func sendBodyTo(tb testing.TB, partition uint32, stream, topic string, messages ...[]byte) []byte {
+	tb.Helper()
+	body := iggywire.AppendSendHeader(nil, iggywire.NamedID(stream), iggywire.NamedID(topic), iggywire.ToPartition(partition), len(messages))
 	var all []byte
 	for _, m := range messages {
 		all = append(all, m...)

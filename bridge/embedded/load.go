@@ -20,18 +20,22 @@ func (s *Server) load() error {
 		return err
 	}
 	l := loader{
-		server:  s,
-		streams: make(map[uint32]*stream),
-		topics:  make(map[topicID]*topic),
-		groups:  make(map[topicID]map[uint32]*group),
-		logs:    make(map[logID]*partition),
-		users:   map[uint32]*user{rootID: s.root()},
+		server:   s,
+		streams:  make(map[uint32]*stream),
+		topics:   make(map[topicID]*topic),
+		groups:   make(map[topicID]map[uint32]*group),
+		segments: make(map[logID][]segment),
+		logs:     make(map[logID]*partition),
+		users:    map[uint32]*user{rootID: s.root()},
 	}
 	s.catalog.nextIncarnation, s.catalog.tokens = 1, make(map[[sha256.Size]byte]*token)
 	if err := l.read(records); err != nil {
 		return err
 	}
 	l.finish()
+	if status := s.commit(edit{records: l.changes})(); status != iggywire.StatusOK {
+		return status
+	}
 	return nil
 }
 
@@ -55,12 +59,14 @@ func everything() *iggywire.Permissions {
 
 // loader gathers records until the numbers of all streams and topics are known.
 type loader struct {
-	server  *Server
-	streams map[uint32]*stream
-	topics  map[topicID]*topic
-	groups  map[topicID]map[uint32]*group
-	logs    map[logID]*partition
-	users   map[uint32]*user
+	server   *Server
+	streams  map[uint32]*stream
+	topics   map[topicID]*topic
+	groups   map[topicID]map[uint32]*group
+	segments map[logID][]segment
+	logs     map[logID]*partition
+	users    map[uint32]*user
+	changes  []record // of the records, found to be due
 }
 
 type topicID struct{ stream, topic uint32 }
@@ -73,7 +79,9 @@ func (l *loader) read(records []record) error {
 	}{
 		{incarnationKey, l.incarnation},
 		{streamPrefix, l.stream},
+		{segmentPrefix, l.segment},
 		{topicPrefix, l.topic},
+		{unflushedPrefix, l.unflushed},
 		{groupPrefix, l.group},
 		{offsetPrefix, l.offset},
 		{userPrefix, l.user},
@@ -107,6 +115,21 @@ func (l *loader) stream(b []byte) error {
 	return nil
 }
 
+// segment is called in the order of the segments of a partition. The very first
+// has no record: it is there as long as none says that those before were taken away.
+func (l *loader) segment(b []byte) error {
+	var stored storedSegment
+	if err := json.Unmarshal(b, &stored); err != nil {
+		return err
+	}
+	id := logID{incarnation: stored.Incarnation, partition: stored.Partition}
+	if l.segments[id] == nil && !stored.First {
+		l.segments[id] = []segment{{}}
+	}
+	l.segments[id] = append(l.segments[id], segment{base: stored.Base, size: stored.Size, timestamp: stored.Timestamp})
+	return nil
+}
+
 func (l *loader) topic(b []byte) error {
 	var stored storedTopic
 	if err := json.Unmarshal(b, &stored); err != nil {
@@ -126,13 +149,34 @@ func (l *loader) topic(b []byte) error {
 		if err != nil {
 			return fmt.Errorf("log of partition %d: %w", i, err)
 		}
-		p := newPartition(id, createdAt, log, last)
+		p := l.server.newPartition(id, createdAt, log, last, l.segments[id])
 		t.partitions = append(t.partitions, p)
 		l.logs[p.logID] = p
 	}
 	st.topicNames[t.settings.Name] = t
 	l.topics[topicID{st.id, t.id}] = t
 	return nil
+}
+
+// unflushed cuts off what a real server would have lost, or lets bygones be
+// bygones when nothing shall be lost any more.
+func (l *loader) unflushed(b []byte) error {
+	var stored storedUnflushed
+	if err := json.Unmarshal(b, &stored); err != nil {
+		return err
+	}
+	id := logID{incarnation: stored.Incarnation, partition: stored.Partition}
+	p := l.logs[id]
+	if p == nil {
+		return fmt.Errorf("its partition %d of incarnation %d is missing", stored.Partition, stored.Incarnation)
+	}
+	l.changes = append(l.changes, record{key: unflushedKey(id)})
+	if !p.loseUnflushed {
+		return nil
+	}
+	gone, err := p.lose(stored.End)
+	l.changes = append(l.changes, gone...)
+	return err
 }
 
 func (l *loader) group(b []byte) error {

@@ -137,18 +137,31 @@ func (s *session) deleteOffset(req iggywire.DeleteOffset, dst []byte) ([]byte, i
 	return dst, wait()
 }
 
-// flushUnsaved has nothing to flush: whatever was answered is durable already.
-// An empty edit makes sure of what other sessions sent.
+// flushUnsaved has nothing to flush, whatever was answered is durable already: it
+// waits for what other sessions sent.
 func (s *session) flushUnsaved(req iggywire.FlushUnsaved, dst []byte) ([]byte, iggywire.Status) {
 	c := &s.server.catalog
 	c.mu.RLock()
-	t, status := c.topic(req.Stream, req.Topic)
-	if status == iggywire.StatusOK {
-		status = need(s.me().at(t).send())
-	}
+	p, status := s.flushTarget(req)
 	c.mu.RUnlock()
 	if status != iggywire.StatusOK {
 		return dst, status
 	}
-	return dst, s.server.commit(edit{})()
+	return dst, s.server.flush(p)()
+}
+
+// flushTarget is the partition to flush. The catalogue's mutex is held.
+func (s *session) flushTarget(req iggywire.FlushUnsaved) (*partition, iggywire.Status) {
+	t, status := s.server.catalog.topic(req.Stream, req.Topic)
+	if status != iggywire.StatusOK {
+		return nil, status
+	}
+	p, status := t.partition(req.Partition)
+	switch {
+	case status != iggywire.StatusOK:
+		return nil, status
+	case !s.me().at(t).send():
+		return nil, iggywire.StatusUnauthorized
+	}
+	return p, iggywire.StatusOK
 }

@@ -4,8 +4,7 @@
 package embedded
 
 import (
-	"maps"
-	"slices"
+	"errors"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -13,24 +12,30 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
-// partition gives messages their offsets and tells how far its log can be read.
+// partition gives messages their offsets, groups them into segments and tells how
+// far its log can be read.
 //
 // appendMu is taken before mu. Neither is held while anything waits.
 type partition struct {
 	logID
-	createdAt uint64
-	log       messageLog
+	createdAt     uint64
+	log           messageLog
+	segmentSize   uint64
+	loseUnflushed bool
 
 	appendMu  sync.Mutex
 	next      uint64 // offset of the next message, given out or not yet durable
-	size      uint64 // bytes up to next
+	size      uint64 // bytes up to next, those before the first segment included
 	timestamp uint64 // of the message before next
-	dropped   bool   // the log is going or gone
+	active    uint64 // size where the last segment begins
+	unflushed unflushed
+	dropped   bool // the log is going or gone
 
-	mu      sync.RWMutex
-	end     uint64                 // offset behind the last durable message: reads stop here
-	endSize uint64                 // bytes up to end
-	offsets map[consumerKey]uint64 // nil: dropped
+	mu       sync.RWMutex
+	end      uint64                 // offset behind the last durable message: reads stop here
+	endSize  uint64                 // bytes up to end
+	segments []segment              // never empty; grows under both mutexes, from append alone
+	offsets  map[consumerKey]uint64 // nil: dropped
 }
 
 // consumerKey is who an offset was stored for: a single consumer as it calls
@@ -41,12 +46,20 @@ type consumerKey struct {
 	group  uint64 // 0: none
 }
 
-func newPartition(id logID, createdAt uint64, log messageLog, last entry) *partition {
-	end := last.end()
+// newPartition is a partition as its log's last entry and its segments left it;
+// those of a new one are the zero entry and none.
+func (s *Server) newPartition(id logID, createdAt uint64, log messageLog, last entry, segments []segment) *partition {
+	if len(segments) == 0 {
+		segments = []segment{{}}
+	}
+	// Where retention left nothing but an empty segment, that knows how far the log went.
+	active := segments[len(segments)-1]
+	end, size := max(last.end(), active.base), max(last.size, active.size)
 	return &partition{
 		logID: id, createdAt: createdAt, log: log,
-		next: end, size: last.size, timestamp: last.timestamp,
-		end: end, endSize: last.size,
+		segmentSize: s.cfg.SegmentSize, loseUnflushed: s.cfg.LoseUnflushed,
+		next: end, size: size, timestamp: max(last.timestamp, active.timestamp), active: active.size,
+		end: end, endSize: size, segments: segments,
 		offsets: make(map[consumerKey]uint64),
 	}
 }
@@ -71,7 +84,15 @@ func (p *partition) append(messages []byte, count uint32, now uint64, newID func
 		size: p.size + uint64(len(messages)), messages: messages,
 	}
 	p.next, p.size, p.timestamp = e.end(), e.size, now
-	p.log.append(e, func(err error) {
+	var records []record
+	full := p.size-p.active >= p.segmentSize
+	if full {
+		records = append(records, p.beginSegment())
+	}
+	if p.loseUnflushed {
+		records = append(records, p.unflushed.add(p.logID, &e, full)...)
+	}
+	p.log.append(e, records, func(err error) {
 		if err != nil {
 			done(iggywire.StatusCannotAppendMessage)
 			return
@@ -101,17 +122,23 @@ func stamp(messages []byte, offset, now uint64, newID func() [16]byte) error {
 	return nil
 }
 
-// drop makes every later append and stored offset fail, and returns whose offsets
-// were stored.
-func (p *partition) drop() []consumerKey {
+// drop makes every later append and stored offset fail, and returns the changes
+// that take back all records about the partition.
+func (p *partition) drop() []record {
 	p.appendMu.Lock()
 	defer p.appendMu.Unlock()
 	p.dropped = true
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	keys := slices.Collect(maps.Keys(p.offsets))
+	gone := p.unflushed.flush(p.logID)
+	for key := range p.offsets {
+		gone = append(gone, record{key: offsetKey(p.logID, key)})
+	}
 	p.offsets = nil
-	return keys
+	for _, sg := range p.segments {
+		gone = append(gone, record{key: segmentKey(p.logID, sg.base)})
+	}
+	return gone
 }
 
 // forget takes back a consumer's offset and tells whether there was one.
@@ -123,50 +150,66 @@ func (p *partition) forget(key consumerKey) bool {
 	return found
 }
 
-// read returns the messages that a poll asks for, and the current offset.
+// read returns the messages that a poll asks for, and the current offset. An
+// offset before the first kept one means that one.
 func (p *partition) read(strategy iggywire.PollStrategy, value uint64, count uint32, key consumerKey) (
 	messages [][]byte, first uint64, n uint32, current uint64, err error,
 ) {
+	for {
+		p.mu.RLock()
+		begin, end := p.segments[0].base, p.end
+		stored, isStored := p.offsets[key]
+		p.mu.RUnlock()
+		current = currentOffset(end)
+		if count == 0 || begin >= end {
+			return nil, 0, 0, current, nil
+		}
+		first, err = 0, nil
+		switch strategy {
+		case iggywire.PollOffset:
+			first = value
+		case iggywire.PollTimestamp:
+			first, err = p.log.find(value, begin, end)
+		case iggywire.PollLast:
+			first = end - min(uint64(count), end)
+		case iggywire.PollNext:
+			if isStored {
+				first = stored + 1
+			}
+		case iggywire.PollFirst:
+		}
+		first = max(first, begin)
+		if err == nil && first >= end {
+			return nil, 0, 0, current, nil
+		}
+		if err == nil {
+			messages, n, err = p.log.read(first, end, count)
+		}
+		if !errors.Is(err, errBadEntry) || p.first() == begin {
+			return messages, first, n, current, err
+		}
+		// Retention took away what was being read: it begins later now.
+	}
+}
+
+// first is the offset of the first kept message, or of the next one.
+func (p *partition) first() uint64 {
 	p.mu.RLock()
-	end := p.end
-	stored, isStored := p.offsets[key]
-	p.mu.RUnlock()
-	current = currentOffset(end)
-	if count == 0 || end == 0 {
-		return nil, 0, 0, current, nil
-	}
-	switch strategy {
-	case iggywire.PollOffset:
-		first = value
-	case iggywire.PollTimestamp:
-		if first, err = p.log.find(value, end); err != nil {
-			return nil, 0, 0, current, err
-		}
-	case iggywire.PollLast:
-		first = end - min(uint64(count), end)
-	case iggywire.PollNext:
-		if isStored {
-			first = stored + 1
-		}
-	case iggywire.PollFirst:
-	}
-	if first >= end {
-		return nil, 0, 0, current, nil
-	}
-	messages, n, err = p.log.read(first, end, count)
-	return messages, first, n, current, err
+	defer p.mu.RUnlock()
+	return p.segments[0].base
 }
 
 // currentOffset is the offset of the last message before end, or 0 if there is none.
 func currentOffset(end uint64) uint64 { return max(end, 1) - 1 }
 
-// describe tells what clients see of the partition. Nothing is ever cut off the
-// front of a log, which thus is one segment.
+// describe tells what clients see of the partition. Retention does not move the
+// current offset.
 func (p *partition) describe() iggywire.Partition {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
+	first := p.segments[0]
 	return iggywire.Partition{
-		ID: p.partition, CreatedAt: p.createdAt, Segments: 1,
-		CurrentOffset: currentOffset(p.end), Size: p.endSize, Messages: p.end,
+		ID: p.partition, CreatedAt: p.createdAt, Segments: uint32(len(p.segments)),
+		CurrentOffset: currentOffset(p.end), Size: p.endSize - first.size, Messages: p.end - first.base,
 	}
 }

@@ -40,17 +40,15 @@ func (s *Server) addPartitions(t *topic, count uint32, now uint64) {
 	first := uint32(len(t.partitions))
 	for number := first; number < first+count; number++ {
 		id := logID{incarnation: t.incarnation, partition: number}
-		t.partitions = append(t.partitions, newPartition(id, now, s.store.create(id), entry{}))
+		t.partitions = append(t.partitions, s.newPartition(id, now, s.store.create(id), entry{}, nil))
 	}
 }
 
 // drop stops the partitions from number first on and adds to e what the store
-// must forget: their consumers' offsets and their logs.
+// must forget: all records about them and their logs.
 func (t *topic) drop(first uint32, e *edit) {
 	for _, p := range t.partitions[first:] {
-		for _, key := range p.drop() {
-			e.records = append(e.records, record{key: offsetKey(p.logID, key)})
-		}
+		e.records = append(e.records, p.drop()...)
 	}
 	e.dropped = append(e.dropped, logRange{incarnation: t.incarnation, from: first})
 }

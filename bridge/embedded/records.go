@@ -17,17 +17,21 @@ import (
 //	stream/STREAM                              a stream
 //	topic/STREAM/TOPIC                         a topic, with its partitions
 //	group/STREAM/TOPIC/GROUP                   a consumer group
+//	segment/INCARNATION/PARTITION/BASE         a segment of a partition
+//	unflushed/INCARNATION/PARTITION            what a real server would lose of it
 //	offset/INCARNATION/PARTITION/CONSUMER      a consumer's offset in a partition
 //	user/USER                                  a user; the root user is the configuration's
 //	token/USER/NAME                            a personal access token
 const (
-	groupPrefix    = "group/"
-	userPrefix     = "user/"
-	tokenPrefix    = "token/"
-	incarnationKey = "incarnation"
-	streamPrefix   = "stream/"
-	topicPrefix    = "topic/"
-	offsetPrefix   = "offset/"
+	groupPrefix     = "group/"
+	userPrefix      = "user/"
+	tokenPrefix     = "token/"
+	incarnationKey  = "incarnation"
+	streamPrefix    = "stream/"
+	topicPrefix     = "topic/"
+	segmentPrefix   = "segment/"
+	unflushedPrefix = "unflushed/"
+	offsetPrefix    = "offset/"
 )
 
 type storedStream struct {
@@ -42,6 +46,21 @@ type storedTopic struct {
 	CreatedAt   uint64
 	Incarnation uint64
 	Partitions  []uint64 // when each was created
+}
+
+type storedSegment struct {
+	Incarnation uint64
+	Partition   uint32
+	Base        uint64
+	Size        uint64
+	Timestamp   uint64
+	First       bool // those before were taken away
+}
+
+type storedUnflushed struct {
+	Incarnation uint64
+	Partition   uint32
+	End         uint64 // of what was flushed
 }
 
 type storedOffset struct {
@@ -114,6 +133,25 @@ func groupRecord(g *group) record {
 	return newRecord(groupKey(g), storedGroup{
 		Stream: g.topic.stream.id, Topic: g.topic.id, ID: g.id, Incarnation: g.incarnation, Name: g.name,
 	})
+}
+
+func segmentKey(id logID, base uint64) string {
+	return fmt.Sprintf("%s%016x/%08x/%016x", segmentPrefix, id.incarnation, id.partition, base)
+}
+
+func segmentRecord(id logID, sg segment, first bool) record {
+	return newRecord(segmentKey(id, sg.base), storedSegment{
+		Incarnation: id.incarnation, Partition: id.partition,
+		Base: sg.base, Size: sg.size, Timestamp: sg.timestamp, First: first,
+	})
+}
+
+func unflushedKey(id logID) string {
+	return fmt.Sprintf("%s%016x/%08x", unflushedPrefix, id.incarnation, id.partition)
+}
+
+func unflushedRecord(id logID, end uint64) record {
+	return newRecord(unflushedKey(id), storedUnflushed{Incarnation: id.incarnation, Partition: id.partition, End: end})
 }
 
 func offsetKey(id logID, key consumerKey) string {

@@ -29,6 +29,8 @@ type Server struct {
 	newID func() [16]byte // random
 
 	accepting sync.WaitGroup // the accept loop and, through it, the sessions
+	cleaning  sync.WaitGroup
+	stop      context.CancelFunc // of the cleaner
 	closeOnce sync.Once
 	closeErr  error
 
@@ -57,8 +59,8 @@ func start(ctx context.Context, cfg Config, st store) (*Server, error) {
 	s := &Server{
 		cfg:      cfg,
 		store:    st,
-		started:  time.Now(),
-		now:      func() uint64 { return uint64(time.Now().UnixMicro()) },
+		started:  cfg.Now(),
+		now:      func() uint64 { return uint64(cfg.Now().UnixMicro()) },
 		newID:    randomID,
 		sessions: make(map[uint32]*session),
 	}
@@ -74,7 +76,18 @@ func start(ctx context.Context, cfg Config, st store) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("embedded: listen: %w", err), st.close())
 	}
 	s.accepting.Go(s.accept)
+	s.startCleaner()
 	return s, nil
+}
+
+// startCleaner does without one if it shall never run. What keeps it from its work
+// is a failure of the store, which Close returns.
+func (s *Server) startCleaner() {
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(context.Background())
+	if s.cfg.CleanerInterval > 0 {
+		s.cleaning.Go(func() { every(ctx, s.cfg.CleanerInterval, func() { _ = s.clean() }) })
+	}
 }
 
 func openStore(cfg Config) (store, error) {
@@ -97,17 +110,21 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close stops listening, ends all connections, waits for every goroutine and
 // closes the data. Requests whose answer was not written yet may have been
-// carried out. It may be called more than once.
+// carried out. Its error says what kept the server from writing to the disk, if
+// anything did since the start. It may be called more than once.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		err := s.listener.Close()
 		s.mu.Lock()
 		s.closed = true
 		for _, session := range s.sessions {
-			session.conn.Close()
+			session.abort()
 		}
 		s.mu.Unlock()
 		s.accepting.Wait()
+		s.stop()
+		s.cleaning.Wait()
+		s.flushAll()
 		s.closeErr = errors.Join(err, s.store.close())
 	})
 	return s.closeErr

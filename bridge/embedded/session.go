@@ -5,6 +5,8 @@ package embedded
 
 import (
 	"bufio"
+	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"sync"
@@ -32,6 +34,7 @@ const (
 // and anything else waits for the sends before it.
 type session struct {
 	server *Server
+	raw    net.Conn // what conn lies on: the same, or TCP below TLS
 	conn   net.Conn
 	id     uint32
 	in     *bufio.Reader
@@ -42,10 +45,14 @@ type session struct {
 	body   []byte               // of the request at hand, reused
 }
 
-func newSession(s *Server, conn net.Conn, id uint32) *session {
+func newSession(s *Server, raw net.Conn, id uint32) *session {
+	conn := raw
+	if s.cfg.TLS != nil {
+		conn = tls.Server(raw, s.cfg.TLS)
+	}
 	stall := &stallReader{conn: conn, timeout: s.cfg.IOTimeout}
 	return &session{
-		server: s, conn: conn, id: id,
+		server: s, raw: raw, conn: conn, id: id,
 		in:     bufio.NewReaderSize(stall, readBuffer),
 		stall:  stall,
 		queue:  newAnswerQueue(),
@@ -53,8 +60,27 @@ func newSession(s *Server, conn net.Conn, id uint32) *session {
 	}
 }
 
+// abort ends the connection at once: closing TLS would wait for the peer.
+func (s *session) abort() { s.raw.Close() }
+
+// shake carries out the handshake of TLS, which comes before the first request
+// and may not last longer than one.
+func (s *session) shake() error {
+	conn, ok := s.conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.server.cfg.IOTimeout)
+	defer cancel()
+	return conn.HandshakeContext(ctx)
+}
+
 // run serves the connection until either side ends it.
 func (s *session) run() {
+	if s.shake() != nil {
+		s.abort()
+		return
+	}
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		s.queue.write(s.write)

@@ -67,22 +67,29 @@ var errBadEntry = errors.New("malformed log")
 
 // messageLog is the log of one partition.
 type messageLog interface {
-	// append adds an entry, whose base is the end of the one before. It does not
-	// wait: done is called once the entry is durable, or with the error that keeps
-	// it from being so; calls come in the order of the appends, perhaps before
-	// append returns. The log keeps e.messages, which must not change any more.
-	append(e entry, done func(error))
+	// append adds an entry, whose base is the end of the one before, and makes the
+	// changes of records that belong to it: all or nothing is there after a crash.
+	// It does not wait: done is called once they are durable, or with the error
+	// that keeps them from being so; calls come in the order of the appends,
+	// perhaps before append returns. The log keeps e.messages, which must not
+	// change any more.
+	append(e entry, records []record, done func(error))
 
 	// read returns the messages from offset from on: up to count, none at end or
 	// behind. The slices may be the log's own memory, which does not change.
-	// from < end, and end is no higher than what was reported done.
+	// from < end, and end is no higher than what was reported done. The error wraps
+	// errBadEntry when from was trimmed away meanwhile.
 	read(from, end uint64, count uint32) ([][]byte, uint32, error)
 
-	// truncate forgets the messages from end on and returns their size in bytes.
-	// Nothing is being appended or read.
+	// trim forgets the messages before first, where an entry begins, and makes
+	// the changes of records that belong to it. It waits as little as append.
+	trim(first uint64, records []record, done func(error))
+
+	// truncate forgets the messages from end on, which is not before the first kept
+	// one, and returns their size in bytes. It waits; nothing is being appended.
 	truncate(end uint64) (lost uint64, err error)
 
-	// find returns the lowest offset below end whose message came at timestamp or
-	// later, or end.
-	find(timestamp, end uint64) (uint64, error)
+	// find returns the lowest offset from first on and below end whose message came
+	// at timestamp or later, or end. Its errors are read's.
+	find(timestamp, first, end uint64) (uint64, error)
 }

@@ -4,6 +4,7 @@
 package embedded
 
 import (
+	"slices"
 	"sort"
 	"sync"
 
@@ -44,7 +45,7 @@ type memoryChunk struct {
 	messages  []byte
 }
 
-func (l *memoryLog) append(e entry, done func(error)) {
+func (l *memoryLog) append(e entry, _ []record, done func(error)) {
 	l.mu.Lock()
 	if n := len(l.chunks); n > 0 && cap(l.chunks[n-1].messages)-len(l.chunks[n-1].messages) >= len(e.messages) {
 		last := &l.chunks[n-1]
@@ -61,9 +62,20 @@ func (l *memoryLog) append(e entry, done func(error)) {
 	done(nil)
 }
 
-// view returns the chunks as they are now. Chunks are never removed, and a later
-// append changes none of the bytes seen through the view; but the last chunk may
-// be replaced by a longer one, hence the copy of it.
+// trim lets go of chunks that are wholly before first; what else is before it
+// goes with the rest of its chunk. The list is copied, since a view may be using
+// the old one.
+func (l *memoryLog) trim(first uint64, _ []record, done func(error)) {
+	l.mu.Lock()
+	n := sort.Search(len(l.chunks), func(i int) bool { return l.chunks[i].end > first })
+	l.chunks = slices.Clone(l.chunks[n:])
+	l.mu.Unlock()
+	done(nil)
+}
+
+// view returns the chunks as they are now. A later append changes none of the
+// bytes seen through the view; but the last chunk may be replaced by a longer one,
+// hence the copy of it.
 func (l *memoryLog) view() (chunks []memoryChunk, last memoryChunk) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -86,12 +98,12 @@ func (l *memoryLog) read(from, end uint64, count uint32) ([][]byte, uint32, erro
 		if i < len(chunks) {
 			chunk = chunks[i]
 		}
+		if from < chunk.base || from >= chunk.end {
+			return nil, 0, errBadEntry // trimmed or lost meanwhile
+		}
 		part, n, err := cut(chunk.messages, chunk.base, chunk.end, from, left)
 		if err != nil {
 			return nil, 0, err
-		}
-		if n == 0 {
-			return nil, 0, errBadEntry // Lose came in between
 		}
 		out = append(out, part)
 		from += uint64(n)
@@ -121,10 +133,7 @@ func (l *memoryLog) truncate(end uint64) (lost uint64, err error) {
 	return lost, nil
 }
 
-func (l *memoryLog) find(timestamp, end uint64) (uint64, error) {
-	if end == 0 {
-		return 0, nil
-	}
+func (l *memoryLog) find(timestamp, first, end uint64) (uint64, error) {
 	chunks, last := l.view()
 	// The first message that is late enough lies in the last chunk that begins
 	// too early, or begins the chunk behind it.
@@ -133,14 +142,14 @@ func (l *memoryLog) find(timestamp, end uint64) (uint64, error) {
 		i++
 	}
 	if i == 0 {
-		return 0, nil
+		return first, nil
 	}
 	chunk := last
 	if i <= len(chunks) {
 		chunk = chunks[i-1]
 	}
 	offset, err := findIn(chunk.messages, chunk.base, timestamp)
-	return min(offset, end), err
+	return min(max(offset, first), end), err
 }
 
 // cut returns the part of messages, which hold the offsets from base to end,

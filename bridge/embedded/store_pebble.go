@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -48,25 +50,34 @@ var errStoreClosed = errors.New("store is closed")
 // together with the next sync. The first failure is final, because what was
 // given offsets behind the failed write must not be kept without it.
 type pebbleStore struct {
-	db   *pebble.DB
-	lock *pebble.Lock // of the folder
-	sync *pebble.WriteOptions
+	db      *pebble.DB
+	lock    *pebble.Lock // of the folder
+	sync    *pebble.WriteOptions
+	failure failure
 
 	mu     sync.Mutex
 	wake   sync.Cond // queue or closed changed
 	queue  []pendingWrite
 	closed bool
 
+	// committed is closed when the latest commit has returned. It belongs to the
+	// goroutine that commits, and to close after that.
+	committed  chan struct{}
 	committing sync.WaitGroup
 }
 
-// pendingWrite is one append or one change of the catalogue.
+// pendingWrite is one change of a log or of the catalogue, or one of both that
+// belong together.
 type pendingWrite struct {
 	log   logID
-	entry entry // count 0: none
+	cut   offsetRange // entries of log to delete, before entry is added
+	entry entry       // count 0: none
 	edit  edit
 	done  func(error)
 }
+
+// offsetRange is the offsets from one up to below another.
+type offsetRange struct{ from, to uint64 }
 
 // Sizes of the database's memory, in bytes. The newest messages are read from the
 // memory table, older ones through the cache.
@@ -74,6 +85,10 @@ const (
 	memoryTableSize = 32 << 20
 	cacheSize       = 64 << 20
 )
+
+// deletionDelay is how long a deletion of many messages may stay in memory, where
+// it brings back no space on the disk.
+const deletionDelay = 5 * time.Second
 
 // openPebble opens the store in a folder of fs. With durable, a write is done
 // when it is on the disk, else when Pebble has it in memory.
@@ -85,25 +100,31 @@ func openPebble(fs vfs.FS, dir string, durable bool) (store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder in use: %w", err)
 	}
-	db, err := pebble.Open(dir, &pebble.Options{
-		FS:                 fs,
-		Lock:               lock,
-		FormatMajorVersion: pebble.FormatNewest,
-		Logger:             quietLogger{},
-		MemTableSize:       memoryTableSize,
-		CacheSize:          cacheSize,
+	s := &pebbleStore{lock: lock, sync: pebble.Sync, failure: failure{made: make(chan struct{})}}
+	if !durable {
+		s.sync = pebble.NoSync
+	}
+	s.committed = make(chan struct{})
+	close(s.committed)
+	var opened atomic.Bool
+	s.db, err = pebble.Open(dir, &pebble.Options{
+		FS:                    failStopFS{FS: fs, failure: &s.failure, opened: &opened},
+		Lock:                  lock,
+		FormatMajorVersion:    pebble.FormatNewest,
+		Logger:                &s.failure,
+		EventListener:         s.failure.listener(),
+		MemTableSize:          memoryTableSize,
+		CacheSize:             cacheSize,
+		FlushDelayDeleteRange: deletionDelay,
 	})
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	s := &pebbleStore{db: db, lock: lock, sync: pebble.Sync}
-	if !durable {
-		s.sync = pebble.NoSync
-	}
 	s.wake.L = &s.mu
 	if err := s.checkFormat(); err != nil {
-		return nil, errors.Join(err, db.Close(), lock.Close())
+		return nil, errors.Join(err, s.db.Close(), lock.Close())
 	}
+	opened.Store(true)
 	s.committing.Go(s.run)
 	return s, nil
 }
@@ -196,26 +217,28 @@ func (s *pebbleStore) close() error {
 	s.mu.Unlock()
 	s.wake.Signal()
 	s.committing.Wait()
-	return errors.Join(s.db.Close(), s.lock.Close())
+	return s.closeDatabase()
 }
 
 // run commits what is queued until the store is closed and the queue is empty.
 func (s *pebbleStore) run() {
 	batch := s.db.NewBatch()
-	defer batch.Close()
-	var failure error
 	for {
 		writes := s.next()
 		if len(writes) == 0 {
-			return
+			break
 		}
-		if failure == nil {
-			failure = s.write(batch, writes)
+		err := s.failure.err()
+		if err == nil {
+			err = s.write(batch, writes)
 		}
 		for _, w := range writes {
-			w.done(failure)
+			w.done(err)
 		}
 		clear(writes) // the queue's memory outlives them
+	}
+	if s.failure.err() == nil { // else a commit may still be using it
+		batch.Close()
 	}
 }
 
@@ -240,13 +263,20 @@ func (s *pebbleStore) write(batch *pebble.Batch, writes []pendingWrite) error {
 	batch.Reset()
 	for i := range writes {
 		if err := addWrite(batch, &writes[i]); err != nil {
+			s.failure.set(err)
 			return err
 		}
 	}
-	return batch.Commit(s.sync)
+	return s.commitBatch(batch)
 }
 
 func addWrite(batch *pebble.Batch, w *pendingWrite) error {
+	if w.cut.from < w.cut.to {
+		from, to := appendEntryKey(nil, w.log, w.cut.from), appendEntryKey(nil, w.log, w.cut.to)
+		if err := batch.DeleteRange(from, to, nil); err != nil {
+			return err
+		}
+	}
 	if w.entry.count > 0 {
 		op := batch.SetDeferred(entryKeySize, entryHeaderSize+len(w.entry.messages))
 		appendEntryKey(op.Key[:0], w.log, w.entry.base)
@@ -313,153 +343,4 @@ func readEntry(it *pebble.Iterator) (entry, error) {
 		return entry{}, fmt.Errorf("key %x without messages: %w", key, errBadEntry)
 	}
 	return e, nil
-}
-
-// pebbleLog is the entries of one log in the database.
-type pebbleLog struct {
-	store *pebbleStore
-	id    logID
-}
-
-func (l *pebbleLog) append(e entry, done func(error)) {
-	l.store.enqueue(pendingWrite{log: l.id, entry: e, done: done})
-}
-
-// iterate calls f with an iterator over the log's entries.
-func (l *pebbleLog) iterate(f func(*pebble.Iterator) error) error {
-	it, err := l.store.db.NewIter(&pebble.IterOptions{
-		LowerBound: appendEntryKey(nil, l.id, 0),
-		UpperBound: appendEntryKey(nil, logID{l.id.incarnation, l.id.partition + 1}, 0),
-	})
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(it), it.Close())
-}
-
-// seek puts it on the entry that holds offset.
-func (l *pebbleLog) seek(it *pebble.Iterator, offset uint64) (entry, error) {
-	if !it.SeekLT(appendEntryKey(nil, l.id, offset+1)) {
-		return entry{}, l.missing(it, offset)
-	}
-	e, err := readEntry(it)
-	if err == nil && offset >= e.end() {
-		err = l.missing(it, offset)
-	}
-	return e, err
-}
-
-func (l *pebbleLog) missing(it *pebble.Iterator, offset uint64) error {
-	if err := it.Error(); err != nil {
-		return err
-	}
-	return fmt.Errorf("offset %d of partition %d, incarnation %d: %w", offset, l.id.partition, l.id.incarnation, errBadEntry)
-}
-
-func (l *pebbleLog) read(from, end uint64, count uint32) (out [][]byte, n uint32, err error) {
-	if limit := end - from; uint64(count) > limit {
-		count = uint32(limit)
-	}
-	err = l.iterate(func(it *pebble.Iterator) error {
-		e, err := l.seek(it, from)
-		for left := count; err == nil; e, err = readEntry(it) {
-			part, n, err := cut(e.messages, e.base, e.end(), from, left)
-			if err != nil {
-				return err
-			}
-			out = appendPart(out, part)
-			from += uint64(n)
-			left -= n
-			if left == 0 {
-				return nil
-			}
-			if !it.Next() {
-				return l.missing(it, from)
-			}
-		}
-		return err
-	})
-	return out, count, err
-}
-
-func (l *pebbleLog) truncate(end uint64) (lost uint64, err error) {
-	batch := l.store.db.NewBatch()
-	defer batch.Close()
-	err = l.iterate(func(it *pebble.Iterator) error {
-		if !it.Last() {
-			return it.Error()
-		}
-		last, err := readEntry(it)
-		if err != nil {
-			return err
-		}
-		lost = last.size
-		from, to := appendEntryKey(nil, l.id, end), appendEntryKey(nil, logID{l.id.incarnation, l.id.partition + 1}, 0)
-		if err := batch.DeleteRange(from, to, nil); err != nil || end == 0 {
-			return err
-		}
-		e, err := l.seek(it, end-1)
-		if err != nil {
-			return err
-		}
-		part, count, err := cut(e.messages, e.base, e.end(), e.base, uint32(end-e.base))
-		if err != nil {
-			return err
-		}
-		e.size -= uint64(len(e.messages) - len(part))
-		e.messages, e.count = part, count
-		lost -= e.size
-		return addWrite(batch, &pendingWrite{log: l.id, entry: e})
-	})
-	if err != nil {
-		return 0, err
-	}
-	return lost, batch.Commit(l.store.sync)
-}
-
-// appendPart copies part behind the last of parts, or into memory of its own
-// when there is no room. A poll of small entries thus becomes a few pieces, one
-// of a single entry takes no more memory than the entry.
-func appendPart(parts [][]byte, part []byte) [][]byte {
-	last := len(parts) - 1
-	if last >= 0 && cap(parts[last])-len(parts[last]) >= len(part) {
-		parts[last] = append(parts[last], part...)
-		return parts
-	}
-	size := len(part)
-	if last >= 0 {
-		size = max(size, chunkSize)
-	}
-	return append(parts, append(make([]byte, 0, size), part...))
-}
-
-// find looks at one entry per step: all messages of an entry came at one time.
-func (l *pebbleLog) find(timestamp, end uint64) (uint64, error) {
-	low := uint64(0)
-	err := l.iterate(func(it *pebble.Iterator) error {
-		for high := end; low < high; {
-			e, err := l.seek(it, low+(high-low)/2)
-			if err != nil {
-				return err
-			}
-			if e.timestamp >= timestamp {
-				high = e.base
-			} else {
-				low = e.end()
-			}
-		}
-		return nil
-	})
-	return low, err
-}
-
-// quietLogger drops what Pebble says about itself. Fatalf is how Pebble reports
-// that it cannot keep its promises any more (a failed write of its log); it must
-// not return, and no server must go on answering after it.
-type quietLogger struct{}
-
-func (quietLogger) Infof(string, ...any)  {}
-func (quietLogger) Errorf(string, ...any) {}
-func (quietLogger) Fatalf(format string, args ...any) {
-	panic("embedded: store failed: " + fmt.Sprintf(format, args...))
 }

@@ -4,6 +4,7 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -106,13 +107,15 @@ func TestLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
 			var (
-				plain []string // message by offset
-				times []uint64
-				size  uint64
-				done  sync.WaitGroup
+				plain  []string // message by offset
+				times  []uint64
+				starts []uint64 // offsets at which an entry begins
+				size   uint64
+				done   sync.WaitGroup
 			)
 			for now := uint64(10); len(plain) < 600; now += random.Uint64N(3) {
 				e := entry{base: uint64(len(plain)), timestamp: now, count: 1 + random.Uint32N(9)}
+				starts = append(starts, e.base)
 				for range e.count {
 					msg := message(uint64(len(plain)+1), strings.Repeat("y", random.IntN(4000)))
 					iggywire.Stamp(msg, uint64(len(plain)), now, func([]byte) uint64 { return 0 })
@@ -122,7 +125,7 @@ func TestLog(t *testing.T) {
 				size += uint64(len(e.messages))
 				e.size = size
 				done.Add(1)
-				log.append(e, func(err error) {
+				log.append(e, nil, func(err error) {
 					if err != nil {
 						t.Error(err)
 					}
@@ -130,9 +133,20 @@ func TestLog(t *testing.T) {
 				})
 			}
 			done.Wait()
-			end := uint64(len(plain))
-			for range 500 {
-				from := random.Uint64N(end)
+			end, first := uint64(len(plain)), uint64(0)
+			for i := range 500 {
+				if i%100 == 50 { // and now without the beginning
+					first = starts[len(starts)*i/1000]
+					done.Add(1)
+					log.trim(first, nil, func(err error) {
+						if err != nil {
+							t.Error(err)
+						}
+						done.Done()
+					})
+					done.Wait()
+				}
+				from := first + random.Uint64N(end-first)
 				limit := from + 1 + random.Uint64N(end-from)
 				count := 1 + random.Uint32N(50)
 				parts, n, err := log.read(from, limit, count)
@@ -148,15 +162,18 @@ func TestLog(t *testing.T) {
 					t.Fatalf("read from %d below %d up to %d: %d messages, want %d", from, limit, count, n, len(want))
 				}
 			}
+			if _, _, err := log.read(0, end, 1); name == "pebble" && !errors.Is(err, errBadEntry) {
+				t.Errorf("read of what was trimmed: %v", err)
+			}
 			for at := uint64(0); at <= times[len(times)-1]+1; at++ {
 				want := end
 				for i, ts := range times {
-					if ts >= at {
+					if ts >= at && uint64(i) >= first {
 						want = uint64(i)
 						break
 					}
 				}
-				got, err := log.find(at, end)
+				got, err := log.find(at, first, end)
 				if diff := cmp.Diff(fmt.Sprint(want, nil), fmt.Sprint(got, err)); diff != "" {
 					t.Fatalf("find %d (-want +got):\n%s", at, diff)
 				}

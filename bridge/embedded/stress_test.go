@@ -25,6 +25,7 @@ const (
 func TestStress(t *testing.T) {
 	for name, cfg := range stores(t) {
 		t.Run(name, func(t *testing.T) {
+			cfg.SegmentSize, cfg.CleanerInterval, cfg.LoseUnflushed = 300, -1, true
 			s := startServer(t, cfg)
 			conn := dial(t, s)
 			login(t, conn)
@@ -36,7 +37,7 @@ func TestStress(t *testing.T) {
 				random := rand.New(rand.NewPCG(uint64(n), 7))
 				running.Go(func() {
 					for range stressSteps {
-						if err := stressStep(c, random); err != nil {
+						if err := stressStep(s, c, random); err != nil {
 							t.Error(err)
 							return
 						}
@@ -60,8 +61,8 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// stressStep does something to one of three topics.
-func stressStep(conn net.Conn, random *rand.Rand) error {
+// stressStep does something to one of three topics, or lets retention do its work.
+func stressStep(s *Server, conn net.Conn, random *rand.Rand) error {
 	stream, name := iggywire.NamedID("s"), fmt.Sprint("t", random.IntN(3))
 	topic, group := iggywire.NamedID(name), iggywire.NamedID("g")
 	partition := random.Uint32N(3)
@@ -70,9 +71,12 @@ func stressStep(conn net.Conn, random *rand.Rand) error {
 		consumer = iggywire.Consumer{Kind: iggywire.ConsumerGroup, ID: group}
 	}
 	var req iggywire.Request
-	switch random.IntN(16) {
+	switch random.IntN(20) {
 	case 0, 1:
-		req = iggywire.CreateTopic{Stream: stream, Name: name, Partitions: 2, Compression: iggywire.CompressionNone}
+		req = iggywire.CreateTopic{
+			Stream: stream, Name: name, Partitions: 2, Compression: iggywire.CompressionNone,
+			MessageExpiry: 1000, // µs
+		}
 	case 2:
 		req = iggywire.DeleteTopic{Stream: stream, Topic: topic}
 	case 3:
@@ -93,7 +97,9 @@ func stressStep(conn net.Conn, random *rand.Rand) error {
 		req = iggywire.StoreOffset{Consumer: consumer, Stream: stream, Topic: topic, HasPartition: true, Partition: partition}
 	case 11:
 		req = iggywire.DeleteOffset{Consumer: consumer, Stream: stream, Topic: topic, HasPartition: true, Partition: partition}
-	case 12, 13:
+	case 12:
+		return s.clean()
+	case 13, 14:
 		req = iggywire.Poll{
 			Consumer: consumer, Stream: stream, Topic: topic, Partition: partition,
 			Strategy: iggywire.PollStrategy(1 + random.UintN(5)), Count: 5, AutoCommit: true,

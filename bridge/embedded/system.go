@@ -10,7 +10,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
@@ -45,7 +44,7 @@ func (s *session) getStats(dst []byte) ([]byte, iggywire.Status) {
 		ProcessID:     uint32(os.Getpid()),
 		MemoryUsage:   memory.Sys,
 		TotalMemory:   memory.Sys,
-		RunTime:       uint64(time.Since(server.started).Microseconds()),
+		RunTime:       uint64(server.cfg.Now().Sub(server.started).Microseconds()),
 		StartTime:     uint64(server.started.UnixMicro()),
 		Hostname:      hostname,
 		OSName:        runtime.GOOS,
@@ -70,7 +69,9 @@ func (s *session) getStats(dst []byte) ([]byte, iggywire.Status) {
 		stats.Messages += described.Messages
 		for _, t := range st.topics.all {
 			stats.Partitions += uint32(len(t.partitions))
-			stats.Segments += uint32(len(t.partitions))
+			for _, p := range t.partitions {
+				stats.Segments += p.describe().Segments
+			}
 			stats.Groups += uint32(t.groups.count)
 		}
 	}

@@ -5,10 +5,6 @@ package embedded
 
 import "github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 
-// segmentSize is the size in bytes of the real server's segments, below which no
-// maximum size of a topic may be.
-const segmentSize = 1 << 30
-
 func (s *session) getTopics(req iggywire.GetTopics, dst []byte) ([]byte, iggywire.Status) {
 	c := &s.server.catalog
 	c.mu.RLock()
@@ -53,7 +49,7 @@ func (s *session) createTopic(req iggywire.CreateTopic, dst []byte) ([]byte, igg
 		case !s.me().in(st).manageTopics():
 			return edit{}, iggywire.StatusUnauthorized
 		}
-		settings, status := newTopicSettings(req)
+		settings, status := s.server.newTopicSettings(req)
 		switch {
 		case status != iggywire.StatusOK:
 			return edit{}, status
@@ -78,7 +74,8 @@ func (s *session) createTopic(req iggywire.CreateTopic, dst []byte) ([]byte, igg
 	return dst, status
 }
 
-func newTopicSettings(req iggywire.CreateTopic) (topicSettings, iggywire.Status) {
+// newTopicSettings refuses a maximum size below that of a segment.
+func (s *Server) newTopicSettings(req iggywire.CreateTopic) (topicSettings, iggywire.Status) {
 	settings := topicSettings{
 		Name: req.Name, MessageExpiry: req.MessageExpiry, Compression: req.Compression,
 		MaxSize: req.MaxSize, ReplicationFactor: max(req.ReplicationFactor, 1),
@@ -90,7 +87,7 @@ func newTopicSettings(req iggywire.CreateTopic) (topicSettings, iggywire.Status)
 		settings.MaxSize = iggywire.UnlimitedSize
 	}
 	switch {
-	case settings.MaxSize < segmentSize:
+	case settings.MaxSize < s.cfg.SegmentSize:
 		return settings, iggywire.StatusInvalidTopicSize
 	case !validCompression(req.Compression):
 		return settings, iggywire.StatusInvalidCommand

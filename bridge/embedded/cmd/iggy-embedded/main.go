@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -57,6 +58,13 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (embedde
 	flags.StringVar(&cfg.DataDir, "data-dir", "", "folder to keep data in")
 	flags.BoolVar(&cfg.InMemory, "memory", false, "keep data in memory only, instead of --data-dir")
 	flags.BoolVar(&cfg.NoFsync, "no-fsync", false, "answer writes before they are on the disk; the last ones may be lost")
+	flags.BoolVar(&cfg.LoseUnflushed, "test-lose-unflushed", false,
+		"test mode: after a kill lose acknowledged messages that a real server would not have flushed")
+	flags.DurationVar(&cfg.CleanerInterval, "cleaner-interval", 0,
+		"how often to take away what topics' expiry and maximum size do not keep; default 1m, negative: never")
+	flags.Uint64Var(&cfg.SegmentSize, "segment-size", 0, "bytes of messages in a segment, the unit that is taken away; default 1 GiB")
+	certFile := flags.String("tls-cert-file", "", "PEM file with the certificate: speak TLS, together with --tls-key-file")
+	keyFile := flags.String("tls-key-file", "", "PEM file with the certificate's private key")
 	flags.StringVar(&cfg.Username, "username", getenv("IGGY_USERNAME"), "root user; also IGGY_USERNAME; default iggy")
 	flags.StringVar(&cfg.Password, "password", "", "root user's password; also IGGY_PASSWORD; default iggy")
 	if err := flags.Parse(args); err != nil {
@@ -68,5 +76,22 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (embedde
 	if cfg.Password == "" {
 		cfg.Password = getenv("IGGY_PASSWORD")
 	}
-	return cfg, nil
+	var err error
+	cfg.TLS, err = loadTLS(*certFile, *keyFile)
+	return cfg, err
+}
+
+// loadTLS returns nil when neither file is named.
+func loadTLS(certFile, keyFile string) (*tls.Config, error) {
+	switch {
+	case certFile == "" && keyFile == "":
+		return nil, nil
+	case certFile == "" || keyFile == "":
+		return nil, errors.New("--tls-cert-file and --tls-key-file go together")
+	}
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("TLS certificate: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}, nil
 }
