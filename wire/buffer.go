@@ -41,7 +41,7 @@ func (p *Pool) Get(n int) *Buffer {
 // Release hands the buffer back; neither it nor slices of B may be used afterwards.
 func (b *Buffer) Release() {
 	class := bits.Len(uint(cap(b.B))) - 1 // the largest class that the capacity, perhaps grown, fills
-	if class < minClass || class > maxClass {
+	if class < minClass || cap(b.B) > 1<<maxClass {
 		return
 	}
 	b.B = b.B[:0]

@@ -19,6 +19,9 @@ const (
 	bytesPerElement = 8
 	// maxTags is how many tagged fields one request may hold, the header's included.
 	maxTags = 64
+	// A request may make decoding allocate baseCost and costPerByte for each byte of its frame. That leaves room for
+	// maxElements of any type, and above that for all but the shortest elements at one per bytesPerElement.
+	baseCost, costPerByte = 512 << 10, 9
 )
 
 // Request is one checked and decoded request.
@@ -46,7 +49,8 @@ type Inspection struct {
 
 // Inspect checks a frame, given without its length, against the layout of its API and version: every declared
 // length fits in what remains, arrays and tagged fields stay within what one request may hold, nothing remains at
-// the end. It allocates nothing but the client id.
+// the end, and decoding will allocate at most 512 KiB and 9 bytes per byte of the frame. It allocates nothing but the
+// client id.
 //
 // kmsg by itself is no guard. It accepts bytes after the end and versions that do not exist, and allocates an
 // array's elements by the declared count before it reads them, which makes some 50 bytes out of one.
@@ -77,12 +81,18 @@ func (t *Table) Inspect(frame []byte) (Inspection, error) {
 	if c.err == nil && len(c.rest) > 0 {
 		c.err = ErrMalformed
 	}
+	if c.err == nil && c.cost > maxCost(len(frame)) {
+		c.err = ErrOverBudget
+	}
 	if c.err != nil {
 		return Inspection{}, fmt.Errorf("wire: %s v%d: %w", row.Name, version, c.err)
 	}
 	in.Cost = c.cost
 	return in, nil
 }
+
+// maxCost is the most that decoding a frame of so many bytes may cost.
+func maxCost(frame int) int64 { return baseCost + costPerByte*int64(frame) }
 
 // Decode decodes what has been inspected. The error wraps ErrMalformed: what remains to go wrong is inside tagged
 // fields that kmsg knows, and nulls where the API allows none.

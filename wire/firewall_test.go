@@ -6,9 +6,6 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,76 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
-
-// encode makes a body that follows a layout: every array holds elements elements, every string and bytes one byte,
-// every place for tagged fields tags unknown ones.
-func encode(dst []byte, fields []field, elements, tags int) []byte {
-	for _, f := range fields {
-		switch f.kind {
-		case fixed:
-			dst = append(dst, make([]byte, f.width)...)
-		case str:
-			dst = append(dst, 0, 1, 'x')
-		case bytes:
-			dst = append(dst, 0, 0, 0, 1, 'x')
-		case compact, compactBytes:
-			dst = append(dst, 2, 'x')
-		case array, compactArray:
-			if f.kind == array {
-				dst = binary.BigEndian.AppendUint32(dst, uint32(elements))
-			} else {
-				dst = binary.AppendUvarint(dst, uint64(elements)+1)
-			}
-			for range elements {
-				dst = encode(dst, f.fields, elements, tags)
-			}
-		case tagged:
-			dst = binary.AppendUvarint(dst, uint64(tags))
-			for i := range tags {
-				dst = binary.AppendUvarint(dst, uint64(1000+i))
-				dst = append(dst, 2, 'h', 'i')
-			}
-		case nullableGroup:
-			dst = encode(append(dst, 1), f.fields, elements, tags)
-		}
-	}
-	return dst
-}
-
-// header encodes a request header with no client id and no tagged fields.
-func header(key, version int16, lay *compiled) []byte {
-	dst := binary.BigEndian.AppendUint16(nil, uint16(key))
-	dst = binary.BigEndian.AppendUint16(dst, uint16(version))
-	dst = append(dst, 0, 0, 0, 7, 0xff, 0xff)
-	if lay.header == 2 {
-		dst = append(dst, 0)
-	}
-	return dst
-}
-
-// eachLayout runs a test for every API and version of the whole table.
-func eachLayout(t *testing.T, test func(t *testing.T, table *Table, r *row, version int16, lay *compiled)) {
-	t.Helper()
-	table := NewTable(ServeAll())
-	for i := range table.rows {
-		r := &table.rows[i]
-		for v := r.Min; v <= r.Max; v++ {
-			t.Run(fmt.Sprintf("%s_v%d", r.Name, v), func(t *testing.T) {
-				test(t, table, r, v, r.layouts[v-r.Min])
-			})
-		}
-	}
-}
-
-func count(fields []field, kind fieldKind) (n int) {
-	for _, f := range fields {
-		if f.kind == kind {
-			n++
-		}
-		n += count(f.fields, kind)
-	}
-	return n
-}
 
 // kmsg takes the same bytes as the walk does, with any number of elements, and unknown tagged fields everywhere.
 func TestLayoutsAreKmsgs(t *testing.T) {
@@ -305,6 +232,23 @@ func TestElementBudget(t *testing.T) {
 	}
 }
 
+// Requests that name 10,000 partitions, topics or groups pass where clients send such: names of 8 bytes and
+// more, as many in one topic or one in each, in every version.
+func TestManyPartitions(t *testing.T) {
+	eachLayout(t, func(t *testing.T, table *Table, r *row, version int16, lay *compiled) {
+		if !r.manyPartitions {
+			t.Skip("bounded by a fixed number of elements")
+		}
+		for i, many := range arrays(lay.fields) {
+			s := shape{many: many, n: 10_000, others: 1, text: 8, data: 61} // the smallest record batch
+			frame := s.encode(header(r.Key, version, lay), lay.fields)
+			if _, err := table.Inspect(frame); err != nil {
+				t.Errorf("array %d: %v", i, err)
+			}
+		}
+	})
+}
+
 // At most 64 tagged fields in one request, the header's included.
 func TestTagBudget(t *testing.T) {
 	table := NewTable()
@@ -326,61 +270,8 @@ func TestTagBudget(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes f allocates. It is the least of a few runs, as others may allocate meanwhile.
-func allocated(f func()) int64 {
-	least := int64(math.MaxInt64)
-	for range 3 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		f()
-		runtime.ReadMemStats(&after)
-		least = min(least, int64(after.TotalAlloc-before.TotalAlloc))
-	}
-	return least
-}
-
-// The cost that Inspect tells is never below what decoding allocates.
-func TestCost(t *testing.T) {
-	table := NewTable(ServeAll())
-	check := func(name string, frame []byte) {
-		t.Helper()
-		in, err := table.Inspect(frame)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			return
-		}
-		var decodeErr error
-		if got := allocated(func() { _, decodeErr = in.Decode() }); got > in.Cost {
-			t.Errorf("%s: %d bytes were allocated, cost %d, frame %d", name, got, in.Cost, len(frame))
-		}
-		if decodeErr != nil {
-			t.Errorf("%s: %v", name, decodeErr)
-		}
-	}
-	for _, m := range goldenMessages(t) {
-		if _, _, err := table.admit(m.Key, m.Version); err == nil && m.Kind == "request" {
-			check(m.String(), m.frame())
-		}
-	}
-	eachLayout(t, func(t *testing.T, table *Table, r *row, version int16, lay *compiled) {
-		for _, elements := range []int{1, 3, 8, 13} {
-			frame := append(header(r.Key, version, lay), encode(nil, lay.fields, elements, 0)...)
-			if _, err := table.Inspect(frame); err == nil {
-				check(fmt.Sprint(elements, " elements"), frame)
-			}
-		}
-		if n := count(lay.fields, tagged); n > 0 && n < 9 {
-			check("tags", append(header(r.Key, version, lay), encode(nil, lay.fields, 1, 7)...))
-		}
-	})
-	check("many coordinators", frameOf(coordinatorsOf(4096)))
-	check("many topics", frameOf(metadataOf(100_000, 8)))
-	check("many partition numbers", frameOf(offsetFetchOf(1_000_000)))
-	check("tagged fields in a known tagged field", replicaState(100_000))
-}
-
-// replicaState is a Fetch v15 whose replica state, a tagged field that kmsg knows, holds n tagged fields of its own.
-func replicaState(n int) []byte {
+// fetchWithState is a Fetch v15 whose replica state, a tagged field that kmsg knows, holds n tagged fields of its own.
+func fetchWithState(n int) []byte {
 	state := make([]byte, 12) // replica id and epoch
 	state = binary.AppendUvarint(state, uint64(n))
 	for i := range n {
@@ -392,6 +283,32 @@ func replicaState(n int) []byte {
 	frame = append(frame, 1, 1)                // one tagged field, number 1
 	frame = binary.AppendUvarint(frame, uint64(len(state)))
 	return append(frame, state...)
+}
+
+// Tagged fields inside a known tagged field count as well: kmsg would make a map entry of some 70 bytes out of each
+// three.
+func TestNestedTagBudget(t *testing.T) {
+	table := NewTable(ServeAll())
+	junk := fetchWithState(0)
+	junk[len(junk)-1] = 9 // tagged fields that are not there
+	trailing := append(fetchWithState(0), 0)
+	trailing[len(trailing)-15]++ // the value's length
+	for _, test := range []struct {
+		name  string
+		frame []byte
+		want  error
+	}{
+		{"none", fetchWithState(0), nil},
+		{"63 in one", fetchWithState(63), nil},
+		{"64 in one", fetchWithState(64), ErrOverBudget},
+		{"a million in one", fetchWithState(1_000_000), ErrOverBudget},
+		{"cut", junk, ErrMalformed},
+		{"trailing bytes", trailing, ErrMalformed},
+	} {
+		if _, err := table.Decode(test.frame); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
 }
 
 // A decoded request refers to its frame in byte slices only.

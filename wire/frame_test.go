@@ -129,15 +129,6 @@ func TestReadFrameCut(t *testing.T) {
 	}
 }
 
-// What is refused for its length, key or version has cost no memory.
-func TestRefusedUnallocated(t *testing.T) {
-	table := NewTable()
-	r := bufio.NewReader(stdbytes.NewReader([]byte("\x7f\xff\xff\xff\x00\x00\x00\x09")))
-	if got := allocated(func() { table.ReadPreamble(r, testLimits()) }); got > 1024 {
-		t.Errorf("%d bytes", got)
-	}
-}
-
 func TestPool(t *testing.T) {
 	var pool Pool
 	for _, n := range []int{0, 1, 511, 512, 513, 4096, 4097, 1 << 22, 1<<22 + 1} {

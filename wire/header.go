@@ -25,7 +25,7 @@ func (h *Header) read(c *cursor, version int8) {
 		h.ClientID = &s
 	}
 	if version >= 2 {
-		c.tags()
+		c.tags(nil)
 	}
 }
 

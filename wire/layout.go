@@ -5,6 +5,8 @@ package wire
 
 //go:generate go run ./internal/layoutgen -o layouts_gen.go
 
+const fetchKey = 1
+
 // layout is one row of the generated table: how the request of one API and version is laid out.
 type layout struct {
 	key     int16
@@ -44,13 +46,25 @@ type field struct {
 	elemSize int64
 	// scalar says that an element of the array is one fixed field.
 	scalar bool
+	// nested has, for tagged fields, the layout of each one's value in which there are tagged fields again.
+	nested map[int][]field
 }
 
 // compile turns a row's layout into steps. Its notation: 1 2 4 8 that many bytes, U 16 of them; S string, B bytes;
 // s and b the same in compact form; [..] array, {..} compact array; T tagged fields; ?(..) nullable group.
 func (l layout) compile() []field {
 	c := compiler{rest: l.body, elems: l.elems}
-	return c.fields()
+	fields := c.fields()
+	if last := len(fields) - 1; l.key == fetchKey && fields[last].kind == tagged {
+		fields[last].nested = replicaState()
+	}
+	return fields
+}
+
+// replicaState is Fetch's tagged field 1 (KIP-903): replica id, replica epoch and tagged fields. In no other request
+// does kmsg decode a tagged field that has such in it. It does so below v15 too, where the field has no meaning.
+func replicaState() map[int][]field {
+	return map[int][]field{1: layout{body: "48T"}.compile()}
 }
 
 type compiler struct {

@@ -8,17 +8,26 @@ import (
 	"math"
 )
 
-// What decoding allocates besides elements, in bytes, each rounded up from what Go's allocator gives out.
+// What decoding allocates besides the bytes that it copies, in bytes.
 const (
 	requestCost = 512 // the request itself
-	stringCost  = 32  // a string's header where it is nullable, and its rounding
-	arrayCost   = 32  // a small array's rounding; a large one's is an eighth at most
+	stringCost  = 16  // a string's header where it is nullable
 	tagCost     = 384 // the map that kmsg makes for an element with an unknown tagged field
-	// tagByteCost is for the worst that a byte of a tagged field's value can become: kmsg decodes a known field's
-	// value (Fetch's replica state) with the tagged fields in it, of which an entry is 3 bytes here and some 70
-	// in a map.
-	tagByteCost = 32
 )
+
+// rounded bounds what Go's allocator gives out for n bytes. Its size classes are multiples of 16 at first (below that
+// several share a block, or not, as they come), then less than a fifth apart; from 32 KiB on it gives pages of 8 KiB.
+func rounded(n int64) int64 {
+	const block, fineClasses, largestClass, page = 16, 256, 32<<10 - 8, 8 << 10
+	switch {
+	case n <= fineClasses:
+		return (n + block - 1) &^ (block - 1)
+	case n <= largestClass:
+		return n + n/5
+	default:
+		return n + page
+	}
+}
 
 // cursor reads a request front to back, keeps count of what it will cost to decode, and is stuck at the first
 // fault: err is set, rest is empty, and everything read from then on is zero.
@@ -94,12 +103,12 @@ func (c *cursor) string() []byte {
 
 // chars takes a string's n bytes, which decoding copies.
 func (c *cursor) chars(n int) []byte {
-	c.cost += stringCost + int64(n)
+	c.cost += stringCost + rounded(int64(n))
 	return c.take(n)
 }
 
-// tags skips tagged fields at any level, known and unknown ones.
-func (c *cursor) tags() {
+// tags skips tagged fields, known and unknown ones; nested says which of them have tagged fields inside.
+func (c *cursor) tags(nested map[int][]field) {
 	n := c.uvarint()
 	if n > c.tagsLeft {
 		c.fail(ErrOverBudget)
@@ -107,9 +116,25 @@ func (c *cursor) tags() {
 	}
 	c.tagsLeft -= n
 	for range n {
-		c.uvarint() // the tag
+		tag := c.uvarint()
 		value := c.take(c.uvarint())
-		c.cost += tagCost + tagByteCost*int64(len(value))
+		c.cost += tagCost + rounded(int64(len(value))) // a known one may be a string
+		if fields := nested[tag]; fields != nil {
+			c.inside(value, fields)
+		}
+	}
+}
+
+// inside walks over a value that must end with its last field.
+func (c *cursor) inside(value []byte, fields []field) {
+	rest := c.rest
+	c.rest = value
+	c.walk(fields)
+	if len(c.rest) > 0 {
+		c.fail(ErrMalformed)
+	}
+	if c.err == nil {
+		c.rest = rest
 	}
 }
 
@@ -142,7 +167,7 @@ func (c *cursor) walk(fields []field) {
 		case compactArray:
 			c.array(f, c.uvarint()-1)
 		case tagged:
-			c.tags()
+			c.tags(f.nested)
 		case nullableGroup:
 			if int8(c.uint8()) >= 0 {
 				c.walk(f.fields)
@@ -168,8 +193,7 @@ func (c *cursor) array(f *field, n int) {
 		}
 		c.elements -= n
 	}
-	size := int64(n) * f.elemSize
-	c.cost += arrayCost + size + size/8
+	c.cost += rounded(int64(n) * f.elemSize)
 	if f.scalar {
 		c.take(n * f.fields[0].width)
 		return
