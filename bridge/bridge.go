@@ -83,7 +83,7 @@ func (b *Bridge) prepare(ctx context.Context) error {
 		}
 		isDefault := i == 0
 		switch {
-		case !found && !isDefault:
+		case !found && !isDefault && !b.cfg.CreateStreams:
 			return fmt.Errorf("bridge: stream %q of the topic map: %w", stream,
 				&StatusError{Command: iggywire.CodeGetStream, Status: iggywire.StatusStreamNotFound})
 		case !found:

@@ -20,8 +20,10 @@ type Config struct {
 	// Username and Password are the gateway's own Iggy user.
 	Username, Password string
 
-	// Names maps Kafka topic names to Iggy streams and topics. The default stream is created when it is missing.
-	Names *Names
+	// Names maps Kafka topic names to Iggy streams and topics. The default stream is created when it is missing; the
+	// others must exist, unless CreateStreams is set.
+	Names         *Names
+	CreateStreams bool
 	// InternalTopics are Kafka topic names that clients may read and not change.
 	InternalTopics []string
 

@@ -60,6 +60,16 @@ func (s *stateTable) keepOnly(view *TopicView, asked time.Time) {
 	}
 }
 
+// forget ends the state of a topic that is gone.
+func (s *stateTable) forget(id TopicID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st := s.m[id]; st != nil {
+		delete(s.m, id)
+		st.retire()
+	}
+}
+
 // topicState is what this gateway knows of the partitions of one topic, its lanes for them, and who waits for news.
 type topicState struct {
 	b     *Bridge
@@ -169,6 +179,7 @@ func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
 	}
 	if !found || details.ID != st.topic.number || details.CreatedAt != st.topic.createdAt {
 		st.b.view.drop() // deleted, and perhaps made again
+		st.b.states.forget(st.topic.ID)
 		return nil, fmt.Errorf("bridge: topic %q: %w", st.topic.Name, ErrTopicNotFound)
 	}
 	answered := time.Now()

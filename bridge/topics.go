@@ -92,9 +92,14 @@ func (v *topicView) init(b *Bridge) {
 // Topics returns the topics, at most Config.TopicViewAge old, and never older than a change made through this
 // bridge that has been confirmed.
 func (b *Bridge) Topics(ctx context.Context) (*TopicView, error) {
+	return b.TopicsWithin(ctx, b.cfg.TopicViewAge)
+}
+
+// TopicsWithin is Topics with another age.
+func (b *Bridge) TopicsWithin(ctx context.Context, age time.Duration) (*TopicView, error) {
 	v := &b.view
 	v.mu.Lock()
-	current, fresh := v.current, time.Since(v.asOf) <= b.cfg.TopicViewAge
+	current, fresh := v.current, time.Since(v.asOf) <= age
 	v.mu.Unlock()
 	if current != nil && fresh {
 		return current, nil
@@ -237,6 +242,7 @@ func (b *Bridge) DeleteTopic(ctx context.Context, s *Session, t *Topic) error {
 		return fmt.Errorf("bridge: delete topic %q: %w", t.Name, err)
 	}
 	a.release()
+	b.states.forget(t.ID)
 	return nil
 }
 

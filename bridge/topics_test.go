@@ -114,8 +114,8 @@ func TestTopicID(t *testing.T) {
 			t.Fatalf("id %x is no UUID of version 8", id)
 		}
 	}
-	if topicID(1, 2, 3) == topicID(2, 1, 3) || topicID(1, 2, 3) != topicID(1, 2, 3) {
-		t.Error("ids do not follow stream and topic")
+	if topicID(1, 2, 3) == topicID(2, 1, 3) {
+		t.Error("stream and topic are mixed up")
 	}
 	if id := clusterID(1, 2); len(id) != 22 {
 		t.Errorf("cluster id %q", id)
@@ -162,6 +162,36 @@ func TestWatch(t *testing.T) {
 			t.Errorf("the prober asked %d times with nobody watching", n)
 		}
 	})
+}
+
+// A watch learns that its topic was deleted, by this gateway at once and by others within the prober's interval.
+func TestWatchedTopicGoes(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
+			top := topic(t, b, "orders", 1)
+			w := b.Watch([]*Topic{top})
+			defer w.Close()
+			if w.Gone(top) {
+				t.Fatal("gone from the start")
+			}
+			start := time.Now()
+			if own {
+				if err := b.DeleteTopic(t.Context(), b.Self(), top); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				f.mu.Lock()
+				delete(f.streams["kafka"].topics, "orders")
+				f.mu.Unlock()
+			}
+			for !w.Gone(top) {
+				<-w.News()
+			}
+			if took := time.Since(start); took > probeMax || own && took > 0 {
+				t.Errorf("own deletion %v: noticed after %v", own, took)
+			}
+		})
+	}
 }
 
 // Idle, the prober backs off: a minute costs about 2 questions a second, not 20.
@@ -356,8 +386,13 @@ func TestOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := open(t, newFakeIggy(t), names); !IsNotFound(err) {
+			f := newFakeIggy(t)
+			if err := open(t, f, names); !IsNotFound(err) {
 				t.Errorf("%v", err)
+			}
+			b := f.open(t, func(c *Config) { c.Names, c.CreateStreams = names, true })
+			if got := topic(t, b, "a", 1); got.Iggy != (IggyName{"elsewhere", "a"}) {
+				t.Errorf("made at %v", got.Iggy)
 			}
 		})
 	})

@@ -41,6 +41,18 @@ func (b *Bridge) Watch(topics []*Topic) *Watch {
 // News receives when something may have changed.
 func (w *Watch) News() <-chan struct{} { return w.c }
 
+// Gone reports that a watched topic was found to be deleted. News comes when that is noticed.
+func (w *Watch) Gone(t *Topic) bool {
+	for _, st := range w.states {
+		if st.topic.ID == t.ID {
+			st.mu.Lock()
+			defer st.mu.Unlock()
+			return st.gone
+		}
+	}
+	return false
+}
+
 // Close ends the watch.
 func (w *Watch) Close() {
 	for _, st := range w.states {

@@ -60,7 +60,11 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	var b *bridge.Bridge
 	clusterID := detachedClusterID(cfg.InstanceID)
 	if cfg.BridgeEnabled {
-		if b, err = openBridge(ctx, cfg, iggyAddr, log); err != nil {
+		b, err = openBridge(ctx, cfg, iggyAddr, log)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil // asked to stop while it still connected
+		case err != nil:
 			return err
 		}
 		clusterID = b.ClusterID()

@@ -36,6 +36,7 @@ func openBridge(ctx context.Context, cfg config.Config, addr string, log *slog.L
 		Username:            cfg.IggyUsername,
 		Password:            cfg.IggyPassword.Reveal(),
 		Names:               names,
+		CreateStreams:       cfg.Embedded, // nobody else could have made them
 		InternalTopics:      internalTopics(),
 		MaxWriteConnections: max(cfg.ProduceSessions, 1),
 		IdleTimeout:         cfg.ProduceSessionIdle,
