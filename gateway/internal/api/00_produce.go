@@ -45,7 +45,7 @@ func (a *API) produce(ctx context.Context, _ *server.Conn, r *wire.Request) serv
 	p := a.newProduction(req)
 	ctx, cancel := context.WithDeadline(ctx, p.deadline)
 	defer cancel()
-	view, err := a.Bridge.Topics(ctx)
+	view, err := a.topicsFor(ctx, req)
 	run := produceRun{api: a, req: req, view: view, viewErr: err, left: maxCapsPerRequest * a.PartitionCap, seen: map[partitionRef]struct{}{}}
 	for ti := range req.Topics {
 		t := &req.Topics[ti]
@@ -58,6 +58,31 @@ func (a *API) produce(ctx context.Context, _ *server.Conn, r *wire.Request) serv
 		}
 	}
 	return func(ctx context.Context) (server.Reply, error) { return a.finishProduce(ctx, p) }
+}
+
+// topicsFor returns a view for a Produce request. Requests of a connection begin one after the other, so none may wait
+// for Iggy without need: a topic that was there a while ago most likely still is, and its lane will find out.
+func (a *API) topicsFor(ctx context.Context, req *kmsg.ProduceRequest) (*bridge.TopicView, error) {
+	if view := a.Bridge.TopicsNow(); view != nil && namesAll(view, req) {
+		return view, nil
+	}
+	return a.Bridge.Topics(ctx)
+}
+
+// namesAll says whether a view has every partition that a request is for.
+func namesAll(view *bridge.TopicView, req *kmsg.ProduceRequest) bool {
+	for i := range req.Topics {
+		t, ok := view.ByName(req.Topics[i].Topic)
+		if !ok {
+			return false
+		}
+		for j := range req.Topics[i].Partitions {
+			if p := req.Topics[i].Partitions[j].Partition; p < 0 || p >= t.Partitions {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // newProduction lays out the answer: a place for each partition.

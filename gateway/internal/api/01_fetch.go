@@ -33,13 +33,13 @@ const (
 
 // fetchRun is one Fetch request under way.
 type fetchRun struct {
-	api      *API
-	req      *kmsg.FetchRequest
-	deadline time.Time // when the client wants an answer, whatever there is
-	topics   []fetchTopic
-	live     []*fetchItem // those that may have records
-	failed   bool         // some partition answers an error, which is told at once
-	reserved int64        // of the response budget
+	api       *API
+	req       *kmsg.FetchRequest
+	deadline  time.Time // when the client wants an answer, whatever there is
+	topics    []fetchTopic
+	live      []*fetchItem // those that may have records
+	failed    bool         // some partition answers an error, which is told at once
+	unreserve func()       // gives the response budget back
 }
 
 type fetchTopic struct {
@@ -58,6 +58,7 @@ type fetchItem struct {
 	bounds bridge.Bounds // as last known
 	known  bool          // bounds hold
 	asked  bool          // and Iggy confirmed them during this request
+	first  bridge.Bounds // as they were at first, or when asked
 	err    error         // why Iggy did not
 
 	want    int // bytes of records to read
@@ -184,13 +185,25 @@ func (f *fetchRun) await(ctx context.Context) error {
 	for !f.enough() {
 		select {
 		case <-watch.News():
+			f.notice(watch)
 		case <-patience.C:
+			f.enough() // what is known of sizes may have become better without any news
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	return nil
+}
+
+// notice answers for topics that were deleted while the fetch waits, as a broker does.
+func (f *fetchRun) notice(watch *bridge.Watch) {
+	for _, it := range f.live {
+		if it.code == none && it.topic != nil && watch.Gone(it.topic) {
+			it.code, it.aborted = unknownTopicOrPartition, true
+			f.failed = true
+		}
+	}
 }
 
 // enough takes in what is known of the partitions, and says whether it makes an answer: an error, or min_bytes.
@@ -211,6 +224,9 @@ func (f *fetchRun) look(it *fetchItem) {
 		return
 	}
 	if bounds, ok := f.api.Bridge.KnownBounds(it.topic, it.partition); ok {
+		if !it.known {
+			it.first = bounds
+		}
 		it.bounds, it.known = bounds, true
 	}
 	if it.offset < 0 || it.asked && (it.offset < it.bounds.Start || it.offset > it.bounds.Next) {
@@ -227,7 +243,12 @@ func (it *fetchItem) available() int64 {
 	return max(it.bounds.Next-it.offset, 0)
 }
 
-func (it *fetchItem) availableBytes() int64 { return it.available() * max(it.bounds.MessageSize, 1) }
+// availableBytes is how many bytes those records have, nearly: by the average what there was at first, and what came
+// since, which need not resemble it.
+func (it *fetchItem) availableBytes() int64 {
+	before := max(it.first.Next-it.offset, 0) * max(it.first.MessageSize, 1)
+	return max(before+it.bounds.Bytes-it.first.Bytes, it.available())
+}
 
 func (f *fetchRun) watched() []*bridge.Topic {
 	var topics []*bridge.Topic
@@ -249,35 +270,54 @@ func (f *fetchRun) ask(ctx context.Context) {
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(askTogether)
-	for i := range f.topics {
-		t := &f.topics[i]
-		if t.topic == nil || !t.needsAsking() {
-			continue
-		}
+	for _, items := range f.quiet() {
 		group.Go(func() error {
-			_, err := f.api.Bridge.Bounds(ctx, t.topic)
-			for j := range t.items {
-				t.items[j].asked, t.items[j].err = err == nil, err
-			}
+			f.askAbout(ctx, items)
 			return nil
 		})
 	}
 	_ = group.Wait() // every item has its own error
+	f.dropGone()
+}
+
+// quiet lists, topic by topic, the partitions that have nothing to read as far as is known and of which Iggy was not
+// asked during this request.
+func (f *fetchRun) quiet() [][]*fetchItem {
+	var quiet [][]*fetchItem
+	for i := range f.topics {
+		var items []*fetchItem
+		for j := range f.topics[i].items {
+			it := &f.topics[i].items[j]
+			if it.topic != nil && it.code == none && !it.asked && it.err == nil && it.available() == 0 {
+				items = append(items, it)
+			}
+		}
+		if items != nil {
+			quiet = append(quiet, items)
+		}
+	}
+	return quiet
+}
+
+// askAbout lets Iggy say where partitions of one topic end.
+func (f *fetchRun) askAbout(ctx context.Context, items []*fetchItem) {
+	bounds, err := f.api.Bridge.Bounds(ctx, items[0].topic)
+	for _, it := range items {
+		it.asked, it.err = err == nil, err
+		if int(it.partition) < len(bounds) {
+			it.first = bounds[it.partition]
+		}
+	}
+}
+
+// dropGone answers for partitions that Iggy does not have any more.
+func (f *fetchRun) dropGone() {
 	for _, it := range f.live {
 		if bridge.IsNotFound(it.err) && it.code == none {
 			it.code, it.aborted = unknownTopicOrPartition, true
 			f.failed = true
 		}
 	}
-}
-
-func (t *fetchTopic) needsAsking() bool {
-	for i := range t.items {
-		if t.items[i].code == none && t.items[i].available() == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // fetchDetached answers that no partition has a leader.

@@ -38,34 +38,99 @@ type topicRef struct {
 	id   bridge.TopicID
 }
 
-func (a *API) metadata(ctx context.Context, conn *server.Conn, req *kmsg.MetadataRequest) (kmsg.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
-	defer cancel()
+func (a *API) metadata(ctx context.Context, conn *server.Conn, req *kmsg.MetadataRequest) (server.Reply, error) {
 	if resp := refuseMetadata(req); resp != nil {
-		return resp, nil
+		return server.NewReply(resp), nil
 	}
-	resp := a.metadataResponse(conn, req)
+	asking, cancel := context.WithTimeout(ctx, metadataTimeout)
+	defer cancel()
 	if asksForAll(req) {
-		view, err := a.Bridge.Topics(ctx)
+		view, err := a.Bridge.Topics(asking)
 		if err != nil {
 			// An answer without topics would be a lie that no client retries; a closed connection is retried.
-			return nil, fmt.Errorf("api: metadata of all topics: %w", err)
+			return server.Reply{}, fmt.Errorf("api: metadata of all topics: %w", err)
 		}
-		a.addAllTopics(resp, view, req)
-		return resp, nil
+		return a.describeAll(ctx, conn, req, view)
 	}
 	refs := metadataRefs(req)
 	if len(refs) == 0 {
-		return resp, nil
+		return server.NewReply(a.metadataResponse(conn, req)), nil
 	}
-	view, err := a.Bridge.Topics(ctx)
+	view, err := a.topicsNamed(asking, refs)
 	if err == nil && a.AutoCreateTopics && mayAutoCreate(req) {
-		view, err = a.autoCreate(ctx, refs, view)
+		view, err = a.autoCreate(asking, refs, view)
+	}
+	return a.describeNamed(ctx, conn, req, refs, view, err)
+}
+
+// missingAge is how old the news that a topic does not exist may be: a native client may just have made it.
+const missingAge = 100 * time.Millisecond
+
+// topicsNamed returns a view, a fresh one when a topic that is asked for is missing.
+func (a *API) topicsNamed(ctx context.Context, refs []topicRef) (*bridge.TopicView, error) {
+	view, err := a.Bridge.Topics(ctx)
+	if err != nil {
+		return nil, err
 	}
 	for _, ref := range refs {
-		resp.Topics = append(resp.Topics, a.metadataTopic(req, ref, view, err))
+		if _, code := lookUp(view, ref); code != none {
+			return a.Bridge.TopicsWithin(ctx, missingAge)
+		}
 	}
-	return resp, nil
+	return view, nil
+}
+
+// describeAll answers every topic, as far as the largest answer allows.
+func (a *API) describeAll(ctx context.Context, conn *server.Conn, req *kmsg.MetadataRequest, view *bridge.TopicView) (server.Reply, error) {
+	size, count := 0, 0
+	for _, t := range view.Topics {
+		if size+metadataSize(t.Name, t) > a.MaxResponseSize {
+			a.Logger.Warn("metadata of all topics cut at the largest answer", "topics", len(view.Topics), "answered", count)
+			break
+		}
+		size += metadataSize(t.Name, t)
+		count++
+	}
+	release, err := a.reserve(ctx, int64(size))
+	if err != nil {
+		return server.Reply{}, err
+	}
+	resp := a.metadataResponse(conn, req)
+	for _, t := range view.Topics[:count] {
+		resp.Topics = append(resp.Topics, a.describeTopic(req, t))
+	}
+	return server.NewReservedReply(resp, release), nil
+}
+
+// describeNamed answers the topics that are asked for; failed is why there is no view.
+func (a *API) describeNamed(ctx context.Context, conn *server.Conn, req *kmsg.MetadataRequest, refs []topicRef, view *bridge.TopicView, failed error) (server.Reply, error) {
+	size := 0
+	for _, ref := range refs {
+		var t *bridge.Topic
+		if failed == nil {
+			t, _ = lookUp(view, ref)
+		}
+		size += metadataSize(ref.name, t)
+	}
+	release, err := a.reserve(ctx, int64(size))
+	if err != nil {
+		return server.Reply{}, err
+	}
+	resp := a.metadataResponse(conn, req)
+	for _, ref := range refs {
+		resp.Topics = append(resp.Topics, a.metadataTopic(req, ref, view, failed))
+	}
+	return server.NewReservedReply(resp, release), nil
+}
+
+// metadataSize bounds what a topic, nil for a missing one, takes in a Metadata answer, in bytes.
+func metadataSize(name string, t *bridge.Topic) int {
+	const topicBytes, partitionBytes = 48, 48
+	size := topicBytes + len(name)
+	if t != nil {
+		size += len(t.Name) + partitionBytes*int(t.Partitions)
+	}
+	return size
 }
 
 // refuseMetadata answers a request that mixes what its version does not allow, as KafkaApis does: every topic with
@@ -140,24 +205,6 @@ func (a *API) metadataResponse(conn *server.Conn, req *kmsg.MetadataRequest) *km
 		resp.AuthorizedOperations = clusterOperations
 	}
 	return resp
-}
-
-// addAllTopics adds every topic, as far as the answer's size allows.
-func (a *API) addAllTopics(resp *kmsg.MetadataResponse, view *bridge.TopicView, req *kmsg.MetadataRequest) {
-	size := 0
-	for i, t := range view.Topics {
-		if size += metadataSize(t); size > a.MaxResponseSize {
-			a.Logger.Warn("metadata of all topics cut at the largest answer", "topics", len(view.Topics), "answered", i)
-			return
-		}
-		resp.Topics = append(resp.Topics, a.describeTopic(req, t))
-	}
-}
-
-// metadataSize bounds what a topic takes in a Metadata answer, in bytes.
-func metadataSize(t *bridge.Topic) int {
-	const topicBytes, partitionBytes = 48, 48
-	return topicBytes + len(t.Name) + partitionBytes*int(t.Partitions)
 }
 
 // metadataTopic answers for one topic; err is why there is no view.

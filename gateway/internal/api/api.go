@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -100,30 +101,41 @@ func (a *API) Start(ctx context.Context, conn *server.Conn, req *wire.Request) s
 	return h(ctx, conn, req)
 }
 
-// plain makes a handler of a function that answers in one go.
-func plain[Req kmsg.Request](f func(context.Context, *server.Conn, Req) (kmsg.Response, error)) handler {
+// replying makes a handler of a function that does all its work while it waits.
+func replying[Req kmsg.Request](f func(context.Context, *server.Conn, Req) (server.Reply, error)) handler {
 	return func(_ context.Context, conn *server.Conn, req *wire.Request) server.Pending {
 		body, ok := req.Body.(Req)
 		if !ok {
 			return fails(errNoHandler)
 		}
-		return func(ctx context.Context) (server.Reply, error) {
-			resp, err := f(ctx, conn, body)
-			if err != nil {
-				return server.Reply{}, err
-			}
-			return server.NewReply(resp), nil
-		}
+		return func(ctx context.Context) (server.Reply, error) { return f(ctx, conn, body) }
 	}
+}
+
+// plain is replying for a function whose answer is small.
+func plain[Req kmsg.Request](f func(context.Context, *server.Conn, Req) (kmsg.Response, error)) handler {
+	return replying(func(ctx context.Context, conn *server.Conn, req Req) (server.Reply, error) {
+		resp, err := f(ctx, conn, req)
+		if err != nil {
+			return server.Reply{}, err
+		}
+		return server.NewReply(resp), nil
+	})
+}
+
+// reserve takes n bytes of the response budget before an answer of that size is built. It waits as long as a client may
+// take to read one; the error closes the connection.
+func (a *API) reserve(ctx context.Context, n int64) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, a.WriteTimeout)
+	defer cancel()
+	if err := a.ResponseBudget.Acquire(ctx, n); err != nil {
+		return nil, fmt.Errorf("%w: %w", errBudget, err)
+	}
+	return func() { a.ResponseBudget.Release(n) }, nil
 }
 
 func fails(err error) server.Pending {
 	return func(context.Context) (server.Reply, error) { return server.Reply{}, err }
-}
-
-// answers is the Pending of a reply that is ready.
-func answers(resp kmsg.Response) server.Pending {
-	return func(context.Context) (server.Reply, error) { return server.NewReply(resp), nil }
 }
 
 // within bounds ctx by what a client asks (ms), at most limit; 0 and less ask for nothing and get the limit.

@@ -48,10 +48,9 @@ const (
 
 // Errors that close the connection: the request cannot be answered.
 var (
-	errNoHandler  = errors.New("api: no handler for this request")
-	errAcksZero   = errors.New("api: a partition of a produce request with acks=0 failed")
-	errBudget     = errors.New("api: no memory for the answer within the write timeout")
-	errUnservable = errors.New("api: answer too large")
+	errNoHandler = errors.New("api: no handler for this request")
+	errAcksZero  = errors.New("api: a partition of a produce request with acks=0 failed")
+	errBudget    = errors.New("api: no memory for the answer within the write timeout")
 )
 
 // operation is what was being done when Iggy or the way to it failed: the same failure has other codes for a write,

@@ -20,6 +20,12 @@ import (
 //
 // From v12 on arrays and strings are compact and every struct ends in its tagged fields, of which there are none.
 func (f *fetchRun) reply() server.Reply {
+	bufs, size := f.encode()
+	return server.RawReply(bufs, size, f.release)
+}
+
+// encode returns the answer in pieces, and its size.
+func (f *fetchRun) encode() (net.Buffers, int) {
 	e := fetchEncoder{version: f.req.Version}
 	e.buf = make([]byte, 0, f.metaSize())
 	e.int32(0) // throttle
@@ -38,8 +44,7 @@ func (f *fetchRun) reply() server.Reply {
 		e.tags()
 	}
 	e.tags()
-	bufs, size := e.segments()
-	return server.RawReply(bufs, size, f.release)
+	return e.segments()
 }
 
 // metaSize bounds the bytes of the answer without the records.
@@ -132,7 +137,7 @@ func (e *fetchEncoder) partition(it *fetchItem) {
 	e.tags()
 }
 
-// segments returns the answer in pieces, and its size.
+// segments puts the records in their places.
 func (e *fetchEncoder) segments() (net.Buffers, int) {
 	bufs := make(net.Buffers, 0, 2*len(e.cuts)+1)
 	from, size := 0, len(e.buf)

@@ -6,6 +6,8 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,21 +26,26 @@ const (
 	// unknownMessageSize stands for the average when nothing is known.
 	unknownMessageSize = 1024
 
+	// quietAge is how long a partition without news may go unasked while others are read.
+	quietAge = 100 * time.Millisecond
+
 	zstdFetchSince = 10
 )
 
 // read polls the partitions that have records, several at once, within the bounds that the client and the settings
 // give. An error closes the connection.
 func (f *fetchRun) read(ctx context.Context) error {
-	ready := f.ready()
+	ready, quiet := f.ready(), f.stale()
 	f.share(ready)
+	reserved := int64(0)
 	for _, it := range ready {
-		f.reserved += int64(it.want)
+		reserved += int64(it.want)
 	}
-	if err := f.reserve(ctx, f.reserved); err != nil {
-		f.reserved = 0
+	release, err := f.api.reserve(ctx, reserved)
+	if err != nil {
 		return err
 	}
+	f.unreserve = release
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	var group errgroup.Group
@@ -51,8 +58,22 @@ func (f *fetchRun) read(ctx context.Context) error {
 			})
 		}
 	}
+	// Those with nothing to read are asked about meanwhile: what native producers wrote to them must not stay unseen
+	// for as long as others have a backlog.
+	for _, items := range quiet {
+		group.Go(func() error {
+			f.askAbout(ctx, items)
+			return nil
+		})
+	}
 	_ = group.Wait() // every item has its own code
 	f.trim(ready)
+	f.dropGone()
+	for _, items := range quiet {
+		for _, it := range items {
+			f.look(it)
+		}
+	}
 	for _, it := range f.live {
 		if it.code == none && it.records == nil && it.err != nil {
 			it.code, it.aborted = f.api.code(opFetch, it.err, false), true
@@ -61,14 +82,11 @@ func (f *fetchRun) read(ctx context.Context) error {
 	return nil
 }
 
-// reserve takes n bytes of the response budget, waiting as long as a client may take to read an answer.
-func (f *fetchRun) reserve(ctx context.Context, n int64) error {
-	ctx, cancel := context.WithTimeout(ctx, f.api.WriteTimeout)
-	defer cancel()
-	if err := f.api.ResponseBudget.Acquire(ctx, n); err != nil {
-		return fmt.Errorf("%w: %w", errBudget, err)
-	}
-	return nil
+// stale lists the quiet partitions of topics that nobody has asked Iggy about for a while.
+func (f *fetchRun) stale() [][]*fetchItem {
+	return slices.DeleteFunc(f.quiet(), func(items []*fetchItem) bool {
+		return f.api.Bridge.BoundsAge(items[0].topic) < quietAge
+	})
 }
 
 func (f *fetchRun) ready() []*fetchItem {
@@ -86,8 +104,10 @@ func (f *fetchRun) limit() int {
 	return int(min(int64(max(f.req.MaxBytes, 0)), int64(f.api.FetchMaxBytes), f.api.ResponseBudget.Largest()))
 }
 
-// share divides the limit: first everybody gets an equal part as far as it has use for it, so that none starves; what
-// is left goes to the first ones. The first gets something in any case: it makes progress whatever the limits are.
+// share divides the limit: first everybody gets an equal part as far as it has use for it, so that none starves, but
+// not less than a message. When that is too much for all, those at the end get nothing and are not read: clients put
+// who was served last. What is left goes to the first ones. The first gets something in any case: it makes progress
+// whatever the limits are.
 func (f *fetchRun) share(ready []*fetchItem) {
 	if len(ready) == 0 {
 		return
@@ -95,15 +115,28 @@ func (f *fetchRun) share(ready []*fetchItem) {
 	left := f.limit()
 	part := left / len(ready)
 	for _, it := range ready {
-		it.want = min(it.use(), part)
-		left -= it.want
+		least := min(it.use(), it.messageSize()+recordcodec.HeaderSize)
+		if least <= left {
+			it.want = min(it.use(), max(part, least), left)
+			left -= it.want
+		}
 	}
 	for _, it := range ready {
-		more := min(it.use()-it.want, left)
-		it.want += more
-		left -= more
+		if it.want > 0 {
+			more := min(it.use()-it.want, left)
+			it.want += more
+			left -= more
+		}
 	}
 	ready[0].want = max(ready[0].want, 1)
+}
+
+// messageSize is the average, or a guess when it is not known, in bytes.
+func (it *fetchItem) messageSize() int {
+	if it.bounds.MessageSize == 0 {
+		return unknownMessageSize
+	}
+	return int(it.bounds.MessageSize)
 }
 
 // use is how many bytes a partition could answer: a guess, on the generous side, and at most partition_max_bytes.
@@ -119,10 +152,7 @@ func (it *fetchItem) use() int {
 func (f *fetchRun) readPartition(ctx context.Context, it *fetchItem) {
 	a := f.api
 	position := it.offset
-	size := it.bounds.MessageSize
-	if size == 0 {
-		size = unknownMessageSize
-	}
+	size := int64(it.messageSize())
 	count := min(int64(it.want)/size+1, firstCount)
 	for range pollRounds {
 		m, err := a.Bridge.Read(ctx, a.Bridge.Self(), it.topic, it.partition, position, int(min(count, it.bounds.Next-position)))
@@ -210,8 +240,8 @@ func (f *fetchRun) release() {
 			it.records = nil
 		}
 	}
-	if f.reserved > 0 {
-		f.api.ResponseBudget.Release(f.reserved)
-		f.reserved = 0
+	if f.unreserve != nil {
+		f.unreserve()
+		f.unreserve = nil
 	}
 }

@@ -107,9 +107,6 @@ func (a *API) checkEnvelope(version int16, records []byte) *batchRefusal {
 	if err != nil {
 		return decodeRefusal(err)
 	}
-	if h.Magic != 2 {
-		return &batchRefusal{code: invalidRecord}
-	}
 	size := int64(h.Length) + 12 // offset and length themselves
 	switch {
 	case size > int64(len(records)):
@@ -136,6 +133,8 @@ func decodeRefusal(err error) *batchRefusal {
 		return &batchRefusal{code: unsupportedCompressionTyp}
 	case errors.Is(err, recordcodec.ErrTooLarge):
 		return &batchRefusal{code: messageTooLarge}
+	case errors.Is(err, recordcodec.ErrLegacy):
+		return &batchRefusal{code: invalidRecord} // the format shows before anybody looks into the batch
 	case errors.Is(err, recordcodec.ErrInvalid):
 		return &batchRefusal{code: invalidRecord, logStart: true}
 	default:

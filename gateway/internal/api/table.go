@@ -9,7 +9,7 @@ func (a *API) table() map[int16]handler {
 		0:  a.produce,
 		1:  a.fetch,
 		2:  plain(a.listOffsets),
-		3:  plain(a.metadata),
+		3:  replying(a.metadata),
 		10: plain(a.findCoordinator),
 		18: plain(a.apiVersions),
 		19: plain(a.createTopics),

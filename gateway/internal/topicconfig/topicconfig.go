@@ -150,33 +150,33 @@ func (t *Table) Validate(name string, value *string) error {
 
 func (k *Key) validate(value string) error {
 	trimmed := strings.TrimSpace(value)
-	invalid := func(why string) error {
-		return &Error{fmt.Sprintf("Invalid value %s for configuration %s: %s", value, k.Name, why)}
+	invalid := func(what, why string) error {
+		return &Error{fmt.Sprintf("Invalid value %s for configuration %s: %s", what, k.Name, why)}
 	}
 	switch k.Type {
 	case Boolean:
 		if !strings.EqualFold(trimmed, "true") && !strings.EqualFold(trimmed, "false") {
-			return invalid("Expected value to be either true or false")
+			return invalid(value, "Expected value to be either true or false")
 		}
 	case Int, Long, Double:
 		n, err := k.parseNumber(trimmed)
 		switch {
 		case err != nil:
-			return invalid("Not a number of type " + k.Type.String())
+			return invalid(value, "Not a number of type "+k.Type.String())
 		case n < k.min:
-			return invalid("Value must be at least " + formatBound(k.min, k.Type))
+			return invalid(trimmed, "Value must be at least "+formatBound(k.min, k.Type))
 		case n > k.max:
-			return invalid("Value must be no more than " + formatBound(k.max, k.Type))
+			return invalid(trimmed, "Value must be no more than "+formatBound(k.max, k.Type))
 		}
 	case List:
 		for _, member := range SplitList(trimmed) {
 			if k.words != nil && !slices.Contains(k.words, member) {
-				return invalid("String must be one of: " + strings.Join(k.words, ", "))
+				return invalid(member, "String must be one of: "+strings.Join(k.words, ", "))
 			}
 		}
 	case String:
 		if k.words != nil && !slices.Contains(k.words, value) {
-			return invalid("String must be one of: " + strings.Join(k.words, ", "))
+			return invalid(value, "String must be one of: "+strings.Join(k.words, ", "))
 		}
 	}
 	return nil

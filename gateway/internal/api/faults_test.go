@@ -1,0 +1,404 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+)
+
+// fault is what goes wrong between the gateway and Iggy.
+type fault int
+
+const (
+	noFault   fault = iota
+	silent          // requests get lost: connections are accepted and nothing is answered
+	answerGap       // requests arrive, answers get lost
+	cut             // the connection ends within an answer
+	garbage         // something else comes in place of an answer
+	refusing        // connections are closed as soon as they are accepted
+)
+
+func (f fault) String() string {
+	return [...]string{"none", "silent", "answers lost", "cut", "garbage", "refused"}[f]
+}
+
+// faulty is a way to Iggy that can be broken.
+type faulty struct {
+	target   string
+	listener net.Listener
+	running  sync.WaitGroup
+
+	mu    sync.Mutex
+	fault fault
+	conns map[net.Conn]struct{}
+}
+
+func newFaulty(tb testing.TB, target string) *faulty {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f := &faulty{target: target, listener: l, conns: map[net.Conn]struct{}{}}
+	f.running.Go(f.accept)
+	tb.Cleanup(func() {
+		l.Close()
+		f.mu.Lock()
+		f.fault = refusing
+		for nc := range f.conns {
+			nc.Close()
+		}
+		f.mu.Unlock()
+		f.running.Wait()
+	})
+	return f
+}
+
+// set begins a fault, or ends it: connections that have lost bytes stay as they are, new ones are good.
+func (f *faulty) set(fault fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fault = fault
+	if fault == refusing {
+		for nc := range f.conns {
+			nc.Close()
+		}
+	}
+}
+
+func (f *faulty) current() fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fault
+}
+
+func (f *faulty) accept() {
+	for {
+		nc, err := f.listener.Accept()
+		if err != nil {
+			return
+		}
+		f.running.Go(func() { f.serve(nc) })
+	}
+}
+
+// add registers a connection; false if it should not live.
+func (f *faulty) add(nc net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fault == refusing {
+		return false
+	}
+	f.conns[nc] = struct{}{}
+	return true
+}
+
+func (f *faulty) serve(client net.Conn) {
+	defer client.Close()
+	iggy, err := net.Dial("tcp", f.target)
+	if err != nil {
+		return
+	}
+	defer iggy.Close()
+	if !f.add(client) {
+		return
+	}
+	defer func() {
+		f.mu.Lock()
+		delete(f.conns, client)
+		f.mu.Unlock()
+	}()
+	var both sync.WaitGroup
+	both.Go(func() {
+		defer iggy.Close()
+		f.requests(client, iggy)
+	})
+	f.answers(client, iggy)
+	client.Close()
+	both.Wait()
+}
+
+// requests passes on what the gateway says, until a fault swallows it.
+func (f *faulty) requests(client, iggy net.Conn) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buf)
+		if err != nil {
+			return
+		}
+		switch f.current() {
+		case silent:
+			_, _ = io.Copy(io.Discard, client)
+			return
+		case garbage:
+			_, _ = client.Write([]byte("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"))
+			_, _ = io.Copy(io.Discard, client)
+			return
+		}
+		if _, err := iggy.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// answers passes on what Iggy says, until a fault ends that.
+func (f *faulty) answers(client, iggy net.Conn) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := iggy.Read(buf)
+		if err != nil {
+			if f := f.current(); f == silent || f == garbage {
+				_, _ = io.Copy(io.Discard, client)
+			}
+			return
+		}
+		switch f.current() {
+		case answerGap:
+			_, _ = io.Copy(io.Discard, iggy)
+			return
+		case cut:
+			_, _ = client.Write(buf[:n/2])
+			return
+		}
+		if _, err := client.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func startIggy(tb testing.TB) *embedded.Server {
+	tb.Helper()
+	iggy, err := embedded.Start(tb.Context(), embedded.Config{InMemory: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { iggy.Close() })
+	return iggy
+}
+
+// With a broken Iggy from the start, the start ends with an error when its time is over.
+func TestFaultFromTheStart(t *testing.T) {
+	for _, fault := range []fault{silent, answerGap, cut, garbage, refusing} {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			way := newFaulty(t, startIggy(t).Addr().String())
+			way.set(fault)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			b, err := bridge.Open(ctx, bridge.Config{Addr: way.listener.Addr().String(), Username: "iggy", Password: "iggy", Names: bridge.NewNames("kafka")})
+			if err == nil {
+				b.Close(ctx)
+				t.Fatal("opened")
+			}
+			if took := time.Since(began); took > patience/2 {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// timely is by when an answer must have come that should take about a second or two.
+const timely = 8 * time.Second
+
+// With Iggy broken under way, everything is answered, in time and with errors that clients retry; other requests are
+// not held up; and once Iggy is back all works again. What was confirmed is there, each once; what was surely not
+// written is not.
+func TestFaultUnderWay(t *testing.T) {
+	for _, fault := range []fault{silent, answerGap, cut, garbage, refusing} {
+		t.Run(fault.String(), func(t *testing.T) {
+			t.Parallel()
+			iggy := startIggy(t)
+			way := newFaulty(t, iggy.Addr().String())
+			gw := start(t, setup{iggyAddr: way.listener.Addr().String(), bridge: func(cfg *bridge.Config) {
+				cfg.TopicViewAge = time.Millisecond // what is remembered of topics does not hide the fault
+			}})
+			topic := gw.newTopic(t, 1)
+			story := &faultStory{T: t, gw: gw, topic: topic}
+			story.write(gw.dial(t))
+			parked := gw.dial(t)
+			waiting := fetchRequestAt(topic, 1)
+			waiting.MaxWaitMillis = 5000
+			parked.send(waiting)
+
+			way.set(fault)
+			story.during()
+			way.set(noFault)
+			story.after()
+
+			// The one that waited all along got what came, or an error that it retries.
+			if got := onlyPartition(parked, next[*kmsg.FetchResponse](parked)); got.ErrorCode != 0 && got.ErrorCode != codeNotLeader {
+				t.Errorf("the waiting fetch: %+v", got)
+			}
+		})
+	}
+}
+
+// faultStory keeps count of what was written.
+type faultStory struct {
+	*testing.T
+	gw    *gateway
+	topic string
+
+	sent                      int
+	confirmed, maybe, refused []string
+}
+
+// write sends one record and notes what became of it.
+func (s *faultStory) write(c *client) int16 {
+	s.Helper()
+	s.sent++
+	value := fmt.Sprint("value-", s.sent)
+	req := produceRequest(part{topic: s.topic, records: batch(value)})
+	req.TimeoutMillis = 1000
+	got := ask[*kmsg.ProduceResponse](c, req).Topics[0].Partitions[0]
+	switch got.ErrorCode {
+	case 0:
+		s.confirmed = append(s.confirmed, value)
+	case codeTimedOut:
+		s.maybe = append(s.maybe, value)
+	case codeNotLeader:
+		s.refused = append(s.refused, value)
+	default:
+		s.Errorf("produce: error %d", got.ErrorCode)
+	}
+	return got.ErrorCode
+}
+
+// timed runs a step and insists that it is over in time.
+func (s *faultStory) timed(what string, step func(c *client)) {
+	s.Helper()
+	c := s.gw.dial(s)
+	began := time.Now()
+	step(c)
+	if took := time.Since(began); took > timely {
+		s.Errorf("%s: took %v", what, took)
+	}
+}
+
+func (s *faultStory) during() {
+	var together sync.WaitGroup
+	defer together.Wait()
+	together.Go(func() {
+		s.timed("produce", func(c *client) {
+			for range 2 {
+				s.write(c)
+			}
+		})
+	})
+	for offset := range int64(2) { // with data that is known of, and without
+		together.Go(func() {
+			s.timed(fmt.Sprint("fetch from ", offset), func(c *client) {
+				req := fetchRequestAt(s.topic, offset)
+				req.MaxWaitMillis = 500
+				got := onlyPartition(c, ask[*kmsg.FetchResponse](c, req))
+				if got.ErrorCode != 0 && got.ErrorCode != codeNotLeader {
+					s.Errorf("fetch: %+v", got)
+				}
+			})
+		})
+	}
+	together.Go(func() {
+		s.timed("metadata", func(c *client) {
+			got := ask[*kmsg.MetadataResponse](c, metadataRequest(12, s.topic))
+			if code := got.Topics[0].ErrorCode; code != 0 && code != 5 || len(got.Brokers) != 1 {
+				s.Errorf("metadata: %+v", got)
+			}
+		})
+	})
+	together.Go(func() {
+		s.timed("list offsets", func(c *client) {
+			req := listOffsetsRequest(10, part{topic: s.topic, timestamp: -1})
+			req.TimeoutMillis = 1000
+			if code := ask[*kmsg.ListOffsetsResponse](c, req).Topics[0].Partitions[0].ErrorCode; code != 0 && code != codeNotLeader {
+				s.Errorf("list offsets: error %d", code)
+			}
+		})
+	})
+	together.Go(func() {
+		s.timed("create topics", func(c *client) {
+			req := createRequest(7, newTopicSpec(newName(), 1, 1))
+			req.TimeoutMillis = 1000
+			if code := ask[*kmsg.CreateTopicsResponse](c, req).Topics[0].ErrorCode; code != 0 && code != codeTimedOut {
+				s.Errorf("create topics: error %d", code)
+			}
+		})
+	})
+	together.Go(func() {
+		s.timed("produce, pipelined", func(c *client) {
+			req := produceRequest(part{topic: "missing", records: batch("v")})
+			req.TimeoutMillis = 1000
+			c.send(req, req, req)
+			for range 3 {
+				if code := next[*kmsg.ProduceResponse](c).Topics[0].Partitions[0].ErrorCode; code != codeUnknownTopic && code != codeTimedOut && code != codeNotLeader {
+					s.Errorf("produce to a missing topic: error %d", code)
+				}
+			}
+		})
+	})
+	together.Go(func() {
+		s.timed("api versions", func(c *client) { ask[*kmsg.ApiVersionsResponse](c, apiVersions(3)) })
+	})
+}
+
+func (s *faultStory) after() {
+	s.Helper()
+	c := s.gw.dial(s)
+	ctx, cancel := context.WithTimeout(s.Context(), patience)
+	defer cancel()
+	for s.write(c) != 0 {
+		if ctx.Err() != nil {
+			s.Fatal("does not write again")
+		}
+	}
+	s.write(c)
+	var all []string
+	for {
+		got := c.fetchOne(part{topic: s.topic})
+		if got.ErrorCode == 0 && len(got.RecordBatches) > 0 {
+			all = values(c.fetchAll(s.topic, 0))
+			break
+		}
+		if ctx.Err() != nil {
+			s.Fatalf("does not read again: %+v", got)
+		}
+	}
+	times := map[string]int{}
+	for _, v := range all {
+		times[v]++
+	}
+	for _, v := range s.confirmed {
+		if times[v] != 1 {
+			s.Errorf("confirmed %s is there %d times", v, times[v])
+		}
+	}
+	for _, v := range s.maybe {
+		if times[v] > 1 {
+			s.Errorf("%s is there %d times", v, times[v])
+		}
+	}
+	for _, v := range s.refused {
+		if times[v] != 0 {
+			s.Errorf("%s was refused and is there %d times", v, times[v])
+		}
+	}
+	if got := ask[*kmsg.MetadataResponse](c, metadataRequest(12, s.topic)); got.Topics[0].ErrorCode != 0 {
+		s.Errorf("metadata: %v", topicsOf(got))
+	}
+	name := newName()
+	if got := ask[*kmsg.CreateTopicsResponse](c, createRequest(7, newTopicSpec(name, 1, 1))); got.Topics[0].ErrorCode != 0 {
+		s.Errorf("create topics: %s", created(got, 0))
+	}
+}

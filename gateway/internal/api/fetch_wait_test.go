@@ -1,0 +1,198 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// long is a wait that a test never sits out: what answers within it was woken.
+const long = 18_000 // ms
+
+// A waiting fetch wakes for what this gateway writes, whoever writes it, and for what native producers write.
+func TestFetchWakes(t *testing.T) {
+	gw := shared(t)
+	for name, write := range map[string]func(t *testing.T, topic string){
+		"produce": func(t *testing.T, topic string) { gw.dial(t).produce(topic, 0, batch("news")) },
+		"native":  func(t *testing.T, topic string) { gw.sendNative(t, topic, "news") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			topic, quiet := gw.newTopic(t, 1), gw.newTopic(t, 1)
+			c := gw.dial(t)
+			c.produce(topic, 0, batch("seen"))
+			req := fetchRequest(part{topic: quiet}, part{topic: topic, offset: 1})
+			req.MaxWaitMillis = long
+			began := time.Now()
+			c.send(req)
+			write(t, topic)
+			got := next[*kmsg.FetchResponse](c)
+			if took := time.Since(began); took > long*time.Millisecond/2 {
+				t.Errorf("woke after %v", took)
+			}
+			if read := values(records(t, got.Topics[1].Partitions[0].RecordBatches)); len(read) != 1 || read[0] != "news" {
+				t.Errorf("read %q", read)
+			}
+			if n := len(got.Topics[0].Partitions[0].RecordBatches); n != 0 {
+				t.Errorf("the quiet topic has %d bytes", n)
+			}
+		})
+	}
+}
+
+// Without news a fetch waits as long as it was asked to, and not much longer.
+func TestFetchWaitsInVain(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	topic := gw.newTopic(t, 1)
+	req := fetchRequest(part{topic: topic})
+	req.MaxWaitMillis = 300
+	began := time.Now()
+	got := onlyPartition(c, ask[*kmsg.FetchResponse](c, req))
+	took := time.Since(began)
+	if got.ErrorCode != 0 || got.HighWatermark != 0 || len(got.RecordBatches) != 0 || got.RecordBatches == nil {
+		t.Errorf("answered %+v", got)
+	}
+	if took < 300*time.Millisecond || took > patience/2 {
+		t.Errorf("took %v", took)
+	}
+}
+
+// min_bytes 0 waits for nothing, 1 for a record, 1 MiB for that much or the end of the wait.
+func TestFetchMinBytes(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	topic := gw.newTopic(t, 1)
+
+	req := fetchRequest(part{topic: topic})
+	req.MaxWaitMillis, req.MinBytes = long, 0
+	began := time.Now()
+	ask[*kmsg.FetchResponse](c, req)
+	if took := time.Since(began); took > long*time.Millisecond/2 {
+		t.Errorf("min_bytes 0: took %v", took)
+	}
+
+	c.produce(topic, 0, batch("little"))
+	req.MaxWaitMillis, req.MinBytes = 300, 1<<20
+	began = time.Now()
+	got := onlyPartition(c, ask[*kmsg.FetchResponse](c, req))
+	if took := time.Since(began); took < 300*time.Millisecond {
+		t.Errorf("1 MiB was not waited for: %v", took)
+	}
+	if read := values(records(t, got.RecordBatches)); len(read) != 1 {
+		t.Errorf("at the end of the wait: %q", read)
+	}
+
+	req.MaxWaitMillis = long
+	req.Topics[0].Partitions[0].PartitionMaxBytes = 8 << 20
+	began = time.Now()
+	c.send(req)
+	other := gw.dial(t)
+	for range 3 {
+		other.produce(topic, 0, large(500_000))
+	}
+	got = onlyPartition(c, next[*kmsg.FetchResponse](c))
+	if took := time.Since(began); took > long*time.Millisecond/2 {
+		t.Errorf("1 MiB there: took %v", took)
+	}
+	if len(got.RecordBatches) < 1<<20 {
+		t.Errorf("%d bytes", len(got.RecordBatches))
+	}
+}
+
+// An error is told at once, with what the good partitions have.
+func TestFetchErrorEndsWait(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	topic := gw.newTopic(t, 2)
+	c.produce(topic, 1, batch("v"))
+	for name, bad := range map[string]part{
+		"missing topic":     {topic: "no-such-topic"},
+		"missing partition": {topic: topic, partition: 9},
+		"out of range":      {topic: topic, partition: 0, offset: 5},
+		"newer epoch":       {topic: topic, partition: 0, epoch: 9},
+	} {
+		req := fetchRequest(part{topic: topic, partition: 1}, bad, part{topic: topic, partition: 0})
+		req.MaxWaitMillis, req.MinBytes = long, 1<<20
+		began := time.Now()
+		resp := ask[*kmsg.FetchResponse](c, req)
+		if took := time.Since(began); took > long*time.Millisecond/2 {
+			t.Errorf("%s: took %v", name, took)
+		}
+		if got := resp.Topics[0].Partitions[0]; got.ErrorCode != 0 || len(got.RecordBatches) == 0 {
+			t.Errorf("%s: the good partition: %+v", name, got)
+		}
+	}
+}
+
+// A fetch that waits does not keep the connection's later requests from being written, and answers stay in order; a
+// client that goes takes its wait with it (the leak check sees to that).
+func TestFetchWaitsBesideProduce(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	topic := gw.newTopic(t, 1)
+	fetch := fetchRequest(part{topic: topic})
+	fetch.MaxWaitMillis = long
+	c.send(fetch, produceRequest(part{topic: topic, records: batch("mine")}))
+	got := onlyPartition(c, next[*kmsg.FetchResponse](c))
+	if read := values(records(t, got.RecordBatches)); len(read) != 1 || read[0] != "mine" {
+		t.Errorf("read %q", read)
+	}
+	if got := producedTo(next[*kmsg.ProduceResponse](c)); got[0] != topic+"/0: 0 at 0" {
+		t.Errorf("produced %q", got)
+	}
+
+	leaves := gw.dial(t)
+	leaves.send(fetchRequestAt(topic, 1))
+	leaves.nc.Close()
+}
+
+func fetchRequestAt(topic string, offset int64) *kmsg.FetchRequest {
+	req := fetchRequest(part{topic: topic, offset: offset})
+	req.MaxWaitMillis = long
+	return req
+}
+
+// Fifty consumers of one topic wait; all of them get the record.
+func TestFetchManyWaiters(t *testing.T) {
+	gw := shared(t)
+	topic := gw.newTopic(t, 1)
+	var waiting []*client
+	for range 50 {
+		c := gw.dial(t)
+		c.send(fetchRequestAt(topic, 0))
+		waiting = append(waiting, c)
+	}
+	gw.dial(t).produce(topic, 0, batch("for all"))
+	for _, c := range waiting {
+		got := onlyPartition(c, next[*kmsg.FetchResponse](c))
+		if read := values(records(t, got.RecordBatches)); len(read) != 1 {
+			t.Errorf("read %q", read)
+		}
+	}
+}
+
+// A consumer that has much to read of one topic still gets what native producers write to another one, and hears of
+// an offset that is out of range there.
+func TestFetchBesideBacklog(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	busy, quiet, other := gw.newTopic(t, 1), gw.newTopic(t, 1), gw.newTopic(t, 1)
+	c.produce(busy, 0, batchOf(batchForm{}, manyRecords(1000, 100)...))
+	gw.sendNative(t, quiet, "news")
+	served, told := false, false
+	for offset := int64(0); !served || !told; {
+		resp := ask[*kmsg.FetchResponse](c, fetchRequest(
+			part{topic: busy, offset: offset, maxBytes: 2000}, part{topic: quiet}, part{topic: other, offset: 7}))
+		read := records(t, resp.Topics[0].Partitions[0].RecordBatches)
+		if len(read) == 0 {
+			t.Fatalf("the backlog was read, and of the others: served %v, told %v", served, told)
+		}
+		offset = read[len(read)-1].offset + 1
+		served = served || len(resp.Topics[1].Partitions[0].RecordBatches) > 0
+		told = told || resp.Topics[2].Partitions[0].ErrorCode == codeOffsetOutOfRange
+	}
+}

@@ -1,0 +1,107 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
+	"github.com/iggy-kafka/iggy-kafka/recordcodec"
+)
+
+// However a Fetch divides its bytes: together no more than the limit, nobody more than it has use for, and whoever gets
+// something gets a message at least. When all can have that much, nobody gets less than an equal part as far as it has
+// use for it, and nothing is left that somebody wants. The first gets something in any case.
+func TestFetchShare(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 5000 {
+		req := kmsg.NewPtrFetchRequest()
+		req.MaxBytes = random.Int32N(50_000) + 2
+		f := &fetchRun{req: req, api: &API{Config: Config{FetchMaxBytes: 40_000}, Deps: Deps{ResponseBudget: budget.New(1 << 20)}}}
+		ready := make([]*fetchItem, 1+random.IntN(20))
+		wanted, enough := 0, true // enough: for a message each
+		for i := range ready {
+			bounds := bridge.Bounds{Next: random.Int64N(100) + 1, MessageSize: random.Int64N(4000)}
+			it := &fetchItem{maxBytes: 2 + random.IntN(10_000), known: true, bounds: bounds, first: bounds}
+			ready[i] = it
+			wanted += it.use()
+			enough = enough && atLeast(it) <= f.limit()/len(ready)
+		}
+		f.share(ready)
+		limit, total := f.limit(), 0
+		for i, it := range ready {
+			if i == 0 && it.want == 1 {
+				continue // there was nothing for it, but it gets something
+			}
+			total += it.want
+			if it.want > it.use() || it.want > 0 && it.want < atLeast(it) {
+				t.Fatalf("item %d of %d gets %d: use %d, one message %d, limit %d", i, len(ready), it.want, it.use(), atLeast(it), limit)
+			}
+			if enough && it.want < min(it.use(), limit/len(ready)) {
+				t.Fatalf("item %d of %d gets %d: use %d, limit %d", i, len(ready), it.want, it.use(), limit)
+			}
+		}
+		if total > limit || enough && total != min(limit, wanted) {
+			t.Fatalf("%d of %d given, %d wanted", total, limit, wanted)
+		}
+	}
+}
+
+// atLeast is what serves one message of a partition.
+func atLeast(it *fetchItem) int {
+	size := int(it.bounds.MessageSize)
+	if size == 0 {
+		size = unknownMessageSize
+	}
+	return min(it.use(), size+recordcodec.HeaderSize)
+}
+
+// The first one gets something whatever the limits are.
+func TestFetchShareOfNothing(t *testing.T) {
+	req := kmsg.NewPtrFetchRequest()
+	f := &fetchRun{req: req, api: &API{Deps: Deps{ResponseBudget: budget.New(1 << 20)}}}
+	ready := []*fetchItem{{known: true, bounds: bridge.Bounds{Next: 1}}, {known: true, bounds: bridge.Bounds{Next: 1}}}
+	f.share(ready)
+	if ready[0].want < 1 || ready[1].want != 0 {
+		t.Errorf("shares %d and %d", ready[0].want, ready[1].want)
+	}
+	f.share(nil)
+}
+
+func TestScaled(t *testing.T) {
+	for _, tc := range []struct {
+		value  string
+		factor uint64
+		want   uint64
+	}{
+		{"60000", 1000, 60_000_000}, {" 1 ", 1000, 1000}, {"0", 1000, 1}, {"-1", 1000, iggywire.NeverExpire},
+		{"9223372036854775807", 1000, iggywire.NeverExpire}, {"9223372036854775807", 2, math.MaxInt64 * 2},
+	} {
+		if got := scaled(tc.value, tc.factor, iggywire.NeverExpire); got != tc.want {
+			t.Errorf("%q times %d: %d, want %d", tc.value, tc.factor, got, tc.want)
+		}
+	}
+}
+
+// A slice from the pool has the room that was asked for, also when one that had grown came back before.
+func TestBufferPool(t *testing.T) {
+	var p bufferPool
+	for _, n := range []int{0, 1, 1023, 1024, 1025, 4096, 5000, 1 << 20, 1<<23 - 1, 1 << 23, 1<<23 + 1, 20 << 20} {
+		for range 3 {
+			b := p.get(n)
+			if len(b) != 0 || cap(b) < n {
+				t.Errorf("%d: length %d, capacity %d", n, len(b), cap(b))
+			}
+			p.put(append(b, make([]byte, n+n/3)...))
+		}
+	}
+	p.put(nil)
+	p.put(make([]byte, 10))
+}

@@ -1,0 +1,116 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package topicconfig
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestKeysAreSortedAndOnce(t *testing.T) {
+	keys := Keys()
+	if !slices.IsSortedFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("not sorted by name")
+	}
+	seen := map[string]bool{}
+	for _, k := range keys {
+		if seen[k.Name] {
+			t.Errorf("%s is there twice", k.Name)
+		}
+		seen[k.Name] = true
+	}
+}
+
+// Every default is a value that the setting takes.
+func TestDefaultsAreValid(t *testing.T) {
+	table := NewTable()
+	for _, k := range table.All() {
+		if err := table.Validate(k.Name, &k.Default); err != nil {
+			t.Errorf("%s: %v", k.Name, err)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	table := NewTable()
+	const ok = ""
+	for _, tc := range []struct{ name, value, want string }{
+		{"retention.ms", "0", ok},
+		{"retention.ms", "-1", ok},
+		{"retention.ms", " 60000 ", ok},
+		{"retention.ms", "9223372036854775807", ok},
+		{"retention.ms", "x", "Invalid value x for configuration retention.ms: Not a number of type LONG"},
+		{"retention.ms", "", "Invalid value  for configuration retention.ms: Not a number of type LONG"},
+		{"retention.ms", "1.5", "Invalid value 1.5 for configuration retention.ms: Not a number of type LONG"},
+		{"retention.ms", "9223372036854775808", "Invalid value 9223372036854775808 for configuration retention.ms: Not a number of type LONG"},
+		{"retention.ms", "-2", "Invalid value -2 for configuration retention.ms: Value must be at least -1"},
+		{"retention.ms", " -2 ", "Invalid value -2 for configuration retention.ms: Value must be at least -1"},
+		{"retention.ms", " x ", "Invalid value  x  for configuration retention.ms: Not a number of type LONG"},
+		{"retention.bytes", "-9223372036854775808", ok},
+		{"segment.bytes", "1048576", ok},
+		{"segment.bytes", "x", "Invalid value x for configuration segment.bytes: Not a number of type INT"},
+		{"segment.bytes", "1048575", "Invalid value 1048575 for configuration segment.bytes: Value must be at least 1048576"},
+		{"segment.bytes", "2147483648", "Invalid value 2147483648 for configuration segment.bytes: Not a number of type INT"},
+		{"compression.gzip.level", "9", ok},
+		{"compression.zstd.level", "23", "Invalid value 23 for configuration compression.zstd.level: Value must be no more than 22"},
+		{"min.cleanable.dirty.ratio", "0.25", ok},
+		{"min.cleanable.dirty.ratio", "1", ok},
+		{"min.cleanable.dirty.ratio", "1.5", "Invalid value 1.5 for configuration min.cleanable.dirty.ratio: Value must be no more than 1"},
+		{"min.cleanable.dirty.ratio", "x", "Invalid value x for configuration min.cleanable.dirty.ratio: Not a number of type DOUBLE"},
+		{"preallocate", "TRUE", ok},
+		{"preallocate", "false", ok},
+		{"preallocate", "yes", "Invalid value yes for configuration preallocate: Expected value to be either true or false"},
+		{"cleanup.policy", "compact", ok},
+		{"cleanup.policy", "compact, delete", ok},
+		{"cleanup.policy", "", ok},
+		{"cleanup.policy", "compact,shred", "Invalid value shred for configuration cleanup.policy: String must be one of: compact, delete"},
+		{"compression.type", "zstd", ok},
+		{"compression.type", "none", "Invalid value none for configuration compression.type: String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"},
+		{"message.timestamp.type", "LogAppendTime", ok},
+		{"message.timestamp.type", "logappendtime", "Invalid value logappendtime for configuration message.timestamp.type: String must be one of: CreateTime, LogAppendTime"},
+		{"leader.replication.throttled.replicas", "0:1,1:2", ok},
+		{"no.such.key", "1", "Unknown topic config name: no.such.key"},
+		{"retention.minutes", "1", "Unknown topic config name: retention.minutes"},
+		{"", "1", "Unknown topic config name: "},
+	} {
+		check(t, tc.name+"="+tc.value, table.Validate(tc.name, &tc.value), tc.want)
+	}
+	check(t, "null", table.Validate("retention.ms", nil), "Null value not supported for topic configs: retention.ms")
+	check(t, "unknown and null", table.Validate("no.such.key", nil), "Unknown topic config name: no.such.key")
+}
+
+func check(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	got := ""
+	if err != nil {
+		got = err.Error()
+		var typed *Error
+		if !errors.As(err, &typed) || typed.Message != got {
+			t.Errorf("%s: %T is not an *Error of the same text", what, err)
+		}
+	}
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func TestSplitList(t *testing.T) {
+	for s, want := range map[string][]string{
+		"": nil, "  ": nil, "a": {"a"}, "a,b": {"a", "b"}, " a , b ": {"a", "b"}, "a,,b": {"a", "", "b"},
+	} {
+		if got := SplitList(s); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestTypeNames(t *testing.T) {
+	for typ, want := range map[Type]string{Boolean: "BOOLEAN", String: "STRING", Int: "INT", Long: "LONG", Double: "DOUBLE", List: "LIST"} {
+		if got := typ.String(); got != want {
+			t.Errorf("%d: %s, want %s", typ, got, want)
+		}
+	}
+}
