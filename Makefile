@@ -4,8 +4,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-MODULES := wire recordcodec bridge bridge/embedded gateway e2e
-BINARIES := ./gateway/cmd/iggy-kafka-gateway ./bridge/embedded/cmd/iggy-embedded
+MODULES := wire recordcodec recordcodec/bench coordinator bridge bridge/embedded gateway e2e
+BINARIES := ./gateway/cmd/iggy-kafka-gateway ./bridge/embedded/cmd/iggy-embedded ./wire/cmd/kafkawire
 STATICCHECK_VERSION := v0.8.2
 STATICCHECK := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
 # The packages whose tests hang on their own files alone. The end-to-end suite starts programs, whose changes the test
@@ -15,8 +15,9 @@ SUITE := ./e2e/suite
 FUZZTIME ?= 20s
 BENCH ?= .
 
-# $(call each,COMMAND) runs the command in every module's folder.
-each = for module in $(MODULES); do echo "== $$module"; (cd $$module && $(1)); done
+# $(call each,COMMAND) runs the command in every module's folder, also after it has failed in one.
+each = failed=; for module in $(MODULES); do echo "== $$module"; (cd $$module && $(1)) || failed+=" $$module"; done; \
+	if [[ -n "$$failed" ]]; then echo "failed in:$$failed"; exit 1; fi
 
 .PHONY: help
 help: ## show the targets

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +29,9 @@ type plan struct {
 	pairs, records int
 	size, perCall  int // bytes of a payload; messages that the SDK sends or polls in one call
 }
+
+// payload is what every message carries.
+func (p plan) payload() []byte { return bytes.Repeat([]byte("x"), p.size) }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -42,7 +47,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	targets := flags.String("targets", "embedded-memory,embedded-durable", "what to measure: kinds of the harness, by name")
 	flags.IntVar(&p.pairs, "pairs", 10, "pairs of runs")
-	flags.IntVar(&p.records, "records", 200_000, "records of a run")
+	flags.IntVar(&p.records, "records", 500_000, "records of a run")
 	flags.IntVar(&p.size, "size", 100, "bytes of a record's value")
 	flags.IntVar(&p.perCall, "per-call", 1_000, "messages in one call of the SDK")
 	if err := flags.Parse(args); err != nil {
@@ -55,7 +60,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	bin, err := harness.Build(ctx, dir)
+	bin, err := harness.Build(ctx)
 	if err != nil {
 		return err
 	}
@@ -133,6 +138,7 @@ func (p plan) measurePair(ctx context.Context, target *harness.Target, pair int)
 		steps[0], steps[1], steps[2], steps[3] = steps[1], steps[0], steps[3], steps[2]
 	}
 	for _, s := range steps {
+		runtime.GC() // nobody is charged for what the others left behind
 		begin := time.Now()
 		if err := s.run(); err != nil {
 			return write, read, err

@@ -17,14 +17,15 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
 )
 
-// kafkaSide is franz-go with its defaults: idempotent, acks of all, its own batching.
+// kafkaSide is franz-go with its defaults: idempotent, acks of all, its own batching. Only compression is off: Iggy's
+// SDK has none, and both shall carry the same bytes.
 type kafkaSide struct {
 	addr, topic string
 	client      *kgo.Client
 }
 
 func newKafkaSide(ctx context.Context, target *harness.Target, topic string) (*kafkaSide, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(target.Kafka), kgo.DefaultProduceTopic(topic))
+	client, err := kgo.NewClient(kgo.SeedBrokers(target.Kafka), kgo.DefaultProduceTopic(topic), kgo.ProducerBatchCompression(kgo.NoCompression()))
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (k *kafkaSide) produce(ctx context.Context, p plan) error {
 		once  sync.Once
 		first error
 	)
-	payload := make([]byte, p.size)
+	payload := p.payload()
 	for range p.records {
 		k.client.Produce(ctx, &kgo.Record{Value: payload}, func(_ *kgo.Record, err error) {
 			if err != nil {
@@ -115,7 +116,7 @@ func newNativeSide(target *harness.Target, topic string) (n *nativeSide, err err
 func (n *nativeSide) close() { _ = n.client.Close() }
 
 func (n *nativeSide) send(p plan) error {
-	payload := make([]byte, p.size)
+	payload := p.payload()
 	for sent := 0; sent < p.records; sent += p.perCall {
 		messages := make([]iggcon.IggyMessage, min(p.perCall, p.records-sent))
 		for i := range messages {

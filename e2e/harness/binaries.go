@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,19 +20,20 @@ type Binaries struct {
 	Iggy    string // iggy-embedded
 }
 
-// Build compiles the programs into dir. Each is built in its own module, so this works inside the workspace and without it.
-func Build(ctx context.Context, dir string) (Binaries, error) {
+// Build compiles the programs into the repository's bin, where they are linked again only when they have changed. Each
+// is built in its own module, so this works inside the workspace and without it.
+func Build(ctx context.Context) (Binaries, error) {
 	root, err := repository()
 	if err != nil {
 		return Binaries{}, err
 	}
+	args, dir := []string{"build"}, filepath.Join(root, "bin", "e2e")
+	if os.Getenv("E2E_RACE") == "true" {
+		args, dir = append(args, "-race"), dir+"-race"
+	}
 	build := func(module, name string) (string, error) {
 		path := filepath.Join(dir, name)
-		args := []string{"build", "-o", path}
-		if os.Getenv("E2E_RACE") == "true" {
-			args = append(args, "-race")
-		}
-		cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+name)...)
+		cmd := exec.CommandContext(ctx, "go", append(slices.Clip(args), "-o", path, "./cmd/"+name)...)
 		cmd.Dir = filepath.Join(root, module)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("harness: building %s: %w\n%s", name, err, out)

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 const (
@@ -21,65 +23,103 @@ const (
 	logTail      = 8 << 10          // bytes of the log that a failure shows
 )
 
-// process is one running program; its output goes to a file.
-type process struct {
-	name   string
-	log    string
+// Program is one program under test. It can be ended and started again: at the same address, with the same data. Its
+// output is appended to a file.
+type Program struct {
+	name, log string
+	path      string
+	args, env []string
+	ready     func(ctx context.Context) error // nil once the program serves
+
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once the program has been waited for
 	err    error         // how it ended; valid once exited is closed
 }
 
-// launch starts a program and returns once it accepts connections on addr. Its output is appended to the file log.
-func launch(ctx context.Context, name, log, addr, program string, args, env []string) (*process, error) {
-	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
-		return nil, fmt.Errorf("harness: %w", err)
+// start starts a program for the first time.
+func start(ctx context.Context, p Program) (*Program, error) {
+	if err := p.Start(ctx); err != nil {
+		return nil, err
 	}
-	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("harness: %w", err)
-	}
-	defer out.Close() // the program has its own copy
-	p := &process{name: name, log: log, cmd: exec.Command(program, args...), exited: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = environment(env...), out, out
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("harness: starting %s: %w", name, err)
-	}
-	go func() {
-		p.err = p.cmd.Wait()
-		close(p.exited)
-	}()
-	if err := p.await(ctx, addr); err != nil {
-		p.kill()
-		return nil, fmt.Errorf("%w\n%s", err, p.tail())
-	}
-	return p, nil
+	return &p, nil
 }
 
-// await dials addr until it answers, the program ends or the time is up.
-func (p *process) await(ctx context.Context, addr string) error {
+// Start returns once the program serves.
+func (p *Program) Start(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(p.log), 0o755); err != nil {
+		return fmt.Errorf("harness: %w", err)
+	}
+	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("harness: %w", err)
+	}
+	defer out.Close() // the program has its own copy
+	cmd, exited := exec.Command(p.path, p.args...), make(chan struct{})
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment(p.env...), out, out
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("harness: starting %s: %w", p.name, err)
+	}
+	p.cmd, p.exited = cmd, exited
+	go func() {
+		p.err = cmd.Wait()
+		close(exited)
+	}()
+	if err := p.await(ctx); err != nil {
+		p.Kill()
+		return fmt.Errorf("%w\n%s", err, p.tail())
+	}
+	return nil
+}
+
+// Set gives the program other variables (NAME=value) when it is started the next time.
+func (p *Program) Set(variables ...string) { p.env = append(p.env, variables...) }
+
+// await tries until the program serves, it ends or the time is up.
+func (p *Program) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	retry := time.NewTicker(10 * time.Millisecond)
 	defer retry.Stop()
-	var dialer net.Dialer
 	for {
-		conn, err := dialer.DialContext(ctx, "tcp", addr)
+		err := p.ready(ctx)
 		if err == nil {
-			return conn.Close()
+			return nil
 		}
 		select {
 		case <-retry.C:
 		case <-p.exited:
 			return fmt.Errorf("harness: %s ended before it was ready: %v", p.name, p.err)
 		case <-ctx.Done():
-			return fmt.Errorf("harness: %s does not accept connections on %s: %w", p.name, addr, err)
+			return fmt.Errorf("harness: %s does not serve: %w", p.name, err)
 		}
 	}
 }
 
-// stop asks the program to end and waits for it; an exit code but 0 is an error.
-func (p *process) stop(ctx context.Context) error {
+// accepts is ready for a program that does not listen before it serves.
+func accepts(addr string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+}
+
+// answers is ready for the gateway, which takes its port before it has reached Iggy.
+func answers(addr string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.RequestRetries(0))
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		return client.Ping(ctx)
+	}
+}
+
+// Stop asks the program to end and waits for it; an exit code but 0 is an error.
+func (p *Program) Stop(ctx context.Context) error {
 	select {
 	case <-p.exited:
 		return fmt.Errorf("harness: %s had ended by itself: %v\n%s", p.name, p.err, p.tail())
@@ -97,19 +137,19 @@ func (p *process) stop(ctx context.Context) error {
 		}
 		return nil
 	case <-ctx.Done():
-		p.kill()
+		p.Kill()
 		return fmt.Errorf("harness: %s did not end within %v of SIGTERM\n%s", p.name, stopTimeout, p.tail())
 	}
 }
 
-// kill ends the program as a crash does.
-func (p *process) kill() {
+// Kill ends the program as a crash does.
+func (p *Program) Kill() {
 	_ = p.cmd.Process.Kill() // fails only when it has ended
 	<-p.exited
 }
 
 // tail returns the end of the log.
-func (p *process) tail() string {
+func (p *Program) tail() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
 		return err.Error()

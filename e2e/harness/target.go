@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -21,12 +22,13 @@ type Iggy struct{ Addr, Username, Password, Stream string }
 type Target struct {
 	Name    string
 	Kafka   string // host:port for clients
-	Iggy    *Iggy  // nil: no Iggy there, it is a Kafka broker
-	Durable bool   // records survive Restart and Crash, which can be called then
+	Iggy    *Iggy  // nil: no Iggy there
+	Durable bool   // records survive the end of Gateway and IggyServer, by whatever means
 
-	start   func(ctx context.Context) (*process, error) // the gateway
-	gateway *process
-	iggy    *process // an Iggy server of this target's own, or nil
+	// Gateway is nil where a broker is the target, IggyServer where the Iggy server is not a process of its own or
+	// not this target's. An Iggy embedded in the gateway goes and comes with it.
+	Gateway    *Program
+	IggyServer *Program
 }
 
 // Kind is a sort of target that can be started.
@@ -85,8 +87,10 @@ func startSeparate(ctx context.Context, bin Binaries, dir string, settings ...st
 		return nil, err
 	}
 	t := &Target{Name: "separate", Durable: true, Iggy: &Iggy{Addr: addr, Username: "iggy", Password: "iggy", Stream: "kafka"}}
-	t.iggy, err = launch(ctx, "iggy-embedded", t.logFile(dir, "iggy-embedded"), addr, bin.Iggy,
-		[]string{"--addr", addr, "--data-dir", filepath.Join(dir, "data")}, nil)
+	t.IggyServer, err = start(ctx, Program{
+		name: "iggy-embedded", log: t.logFile(dir, "iggy-embedded"), ready: accepts(addr),
+		path: bin.Iggy, args: []string{"--addr", addr, "--data-dir", filepath.Join(dir, "data")},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +122,12 @@ func iggySettings(i *Iggy) []string {
 	}
 }
 
+// StartDetached runs a gateway that has no Iggy; it is no kind that every test can be run against.
+func StartDetached(ctx context.Context, bin Binaries, dir string) (*Target, error) {
+	t := &Target{Name: "detached"}
+	return t, t.startGateway(ctx, bin, dir, []string{"IGGY_KAFKA_BRIDGE_ENABLED=false"})
+}
+
 // startGateway starts the target's gateway; what is running already is stopped if that fails.
 func (t *Target) startGateway(ctx context.Context, bin Binaries, dir string, settings []string) error {
 	addr, err := freeAddr()
@@ -125,54 +135,36 @@ func (t *Target) startGateway(ctx context.Context, bin Binaries, dir string, set
 		return errors.Join(err, t.Close(ctx))
 	}
 	t.Kafka = addr
-	env := append([]string{"IGGY_KAFKA_BIND_ADDR=" + addr, "IGGY_KAFKA_INSTANCE_ID=1"}, settings...)
-	t.start = func(ctx context.Context) (*process, error) {
-		return launch(ctx, "gateway", t.logFile(dir, "gateway"), addr, bin.Gateway, nil, env)
-	}
-	if t.gateway, err = t.start(ctx); err != nil {
+	t.Gateway, err = start(ctx, Program{
+		name: "gateway", log: t.logFile(dir, "gateway"), ready: answers(addr),
+		path: bin.Gateway, env: append([]string{"IGGY_KAFKA_BIND_ADDR=" + addr, "IGGY_KAFKA_INSTANCE_ID=1"}, settings...),
+	})
+	if err != nil {
 		return errors.Join(err, t.Close(ctx))
 	}
 	return nil
 }
 
-// Restart stops the gateway in good order and starts it again at the same address, with its data.
-func (t *Target) Restart(ctx context.Context) error {
-	if err := t.gateway.stop(ctx); err != nil {
-		return err
-	}
-	return t.restart(ctx)
-}
-
-// Crash kills the gateway, with the Iggy server if that is embedded in it, and starts it again.
-func (t *Target) Crash(ctx context.Context) error {
-	t.gateway.kill()
-	return t.restart(ctx)
-}
-
-func (t *Target) restart(ctx context.Context) (err error) {
-	t.gateway, err = t.start(ctx)
-	return err
+// programs lists what belongs to the target, in the order in which it is stopped.
+func (t *Target) programs() []*Program {
+	return slices.DeleteFunc([]*Program{t.Gateway, t.IggyServer}, func(p *Program) bool { return p == nil })
 }
 
 // Close stops what runs. An error says that a program did not end well, which is a fault of the program.
 func (t *Target) Close(ctx context.Context) error {
 	var errs []error
-	for _, p := range []*process{t.gateway, t.iggy} {
-		if p != nil {
-			errs = append(errs, p.stop(ctx))
-		}
+	for _, p := range t.programs() {
+		errs = append(errs, p.Stop(ctx))
 	}
-	t.gateway, t.iggy = nil, nil
+	t.Gateway, t.IggyServer = nil, nil
 	return errors.Join(errs...)
 }
 
 // Logs returns the ends of the programs' logs.
 func (t *Target) Logs() string {
 	var logs strings.Builder
-	for _, p := range []*process{t.gateway, t.iggy} {
-		if p != nil {
-			fmt.Fprintln(&logs, p.tail())
-		}
+	for _, p := range t.programs() {
+		fmt.Fprintln(&logs, p.tail())
 	}
 	return logs.String()
 }

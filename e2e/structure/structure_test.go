@@ -28,12 +28,14 @@ const (
 // purpose, which of others. An entry allows the package and all below it. Tests may import what is in tests as well.
 func rules() map[string]rule {
 	return map[string]rule{
-		"wire":            {others: []string{"github.com/twmb/franz-go/pkg/kmsg"}},
-		"recordcodec":     {others: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4", "github.com/golang/snappy"}},
-		"bridge":          {ours: []string{"recordcodec"}, tests: []string{"bridge/embedded"}},
-		"bridge/embedded": {ours: []string{"recordcodec", "bridge/iggywire"}, tests: []string{"bridge"}},
-		"gateway":         {ours: []string{"wire", "recordcodec", "bridge", "bridge/embedded"}},
-		"e2e":             {}, // speaks over the network only
+		"wire":              {others: []string{"github.com/twmb/franz-go/pkg/kmsg"}},
+		"recordcodec":       {others: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4", "github.com/golang/snappy"}},
+		"recordcodec/bench": {ours: []string{"recordcodec"}},
+		"coordinator":       {others: []string{"github.com/cockroachdb/datadriven"}},
+		"bridge":            {ours: []string{"recordcodec"}, tests: []string{"bridge/embedded"}},
+		"bridge/embedded":   {ours: []string{"recordcodec", "bridge/iggywire"}, tests: []string{"bridge"}},
+		"gateway":           {ours: []string{"wire", "recordcodec", "coordinator", "bridge", "bridge/embedded"}},
+		"e2e":               {}, // speaks over the network only
 	}
 }
 

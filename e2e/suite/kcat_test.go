@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -26,17 +25,6 @@ func testKcat(t *testing.T, target *harness.Target) {
 	t.Run("consume", k.testConsume)
 	t.Run("list", k.testList)
 	t.Run("query", k.testQuery)
-}
-
-// requireTool skips a test whose tool is missing, or fails it where all tools are required.
-func requireTool(t *testing.T, tool string) {
-	t.Helper()
-	if _, err := exec.LookPath(tool); err != nil {
-		if os.Getenv("REQUIRE_"+strings.ToUpper(tool)) == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
 }
 
 // kcat runs the program against one broker.
@@ -89,7 +77,7 @@ func (k kcat) testConsume(t *testing.T) {
 			records[3].Headers = []clients.Header{{Name: "null", Value: nil}, {Name: "twice", Value: []byte("1")}, {Name: "twice", Value: []byte{}}}
 			produce(t, writer, clients.Destination{Topic: topic, Codec: codec, Acks: clients.AcksAll}, records, 0)
 			out := k.run(t, "", "-C", "-t", topic, "-p", "0", "-o", "beginning", "-e", "-J")
-			if diff := cmp.Diff(at(0, records), parseKcat(t, out)); diff != "" {
+			if diff := cmp.Diff(at(0, records), parseKcat(t, out), wholeBytes()); diff != "" {
 				t.Errorf("kcat reads otherwise than written (-written +read):\n%s", diff)
 			}
 		})
@@ -179,7 +167,7 @@ func expectReadTimesAside(t *testing.T, reader clients.Client, topic string, wan
 		}
 		got[i].Timestamp = 0
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, wholeBytes()); diff != "" {
 		t.Errorf("%s reads otherwise than written (-written +read):\n%s", reader.Name(), diff)
 	}
 }

@@ -5,31 +5,42 @@ package suite
 
 import (
 	"testing"
+	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/e2e/clients"
 	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
 )
 
-// testRestart stops the gateway in good order: records and offsets stay, appends go on where they were.
-func testRestart(t *testing.T, target *harness.Target) {
-	testDurability(t, target, func(t *testing.T) {
-		if err := target.Restart(t.Context()); err != nil {
+// testGatewayStopped stops the gateway in good order, under load.
+func testGatewayStopped(t *testing.T, target *harness.Target) {
+	const drain = 25 * time.Second // the setting's default; requests in flight are answered, but new ones not waited for
+	testSurvival(t, target, target.Gateway, func(gateway *harness.Program) {
+		begin := time.Now()
+		if err := gateway.Stop(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+		took := time.Since(begin)
+		t.Logf("stopped within %v", took)
+		if took > drain {
+			t.Errorf("stopped after %v, want at most %v", took, drain)
 		}
 	})
 }
 
-// testCrash kills the gateway: what was acknowledged stays.
-func testCrash(t *testing.T, target *harness.Target) {
-	testDurability(t, target, func(t *testing.T) {
-		if err := target.Crash(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	})
+// testGatewayKilled kills the gateway, with the Iggy server if that is embedded in it.
+func testGatewayKilled(t *testing.T, target *harness.Target) {
+	testSurvival(t, target, target.Gateway, (*harness.Program).Kill)
 }
 
-func testDurability(t *testing.T, target *harness.Target, interrupt func(t *testing.T)) {
-	if !target.Durable {
+// testIggyKilled kills the Iggy server behind the gateway, which goes on without a restart.
+func testIggyKilled(t *testing.T, target *harness.Target) {
+	testSurvival(t, target, target.IggyServer, (*harness.Program).Kill)
+}
+
+// testSurvival ends a program under load and starts it again, a few times: what was acknowledged stays, clients go on,
+// appends go on where they were.
+func testSurvival(t *testing.T, target *harness.Target, program *harness.Program, end func(*harness.Program)) {
+	if !target.Durable || program == nil {
 		t.Skip("keeps nothing over a restart, or is not ours to restart")
 	}
 	records := append(plainRecords(500), edgeRecords()...)
@@ -39,7 +50,15 @@ func testDurability(t *testing.T, target *harness.Target, interrupt func(t *test
 		to := clients.Destination{Topic: topics[writer.Name()], Codec: "zstd", Acks: clients.AcksAll, Idempotent: writer.Features().Idempotent}
 		produce(t, writer, to, records, 0)
 	}
-	interrupt(t)
+	traffic := startLoad(t, target.Kafka)
+	for range 3 {
+		end(program)
+		if err := program.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		traffic.awaitProgress(t)
+	}
+	traffic.finish(t)
 	for _, client := range clients.All(target.Kafka) {
 		t.Run(client.Name(), func(t *testing.T) {
 			expectRead(t, client, topics[client.Name()], 0, at(0, records))

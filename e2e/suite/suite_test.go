@@ -6,6 +6,8 @@ package suite
 import (
 	"context"
 	"crypto/rand"
+	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -22,7 +24,7 @@ type scenario struct {
 	run  func(t *testing.T, target *harness.Target)
 }
 
-// scenarios are run in this order; the last ones restart the gateway.
+// scenarios are run in this order; the last ones end programs and start them again.
 func scenarios() []scenario {
 	return []scenario{
 		{"topics", testTopics},
@@ -35,8 +37,12 @@ func scenarios() []scenario {
 		{"long-poll", testLongPoll},
 		{"native", testNative},
 		{"kcat", testKcat},
-		{"restart", testRestart},
-		{"crash", testCrash},
+		{"java", testJava},
+		{"recreated-topic", testRecreatedTopic},
+		{"deleted-while-waiting", testDeletedWhileWaiting},
+		{"gateway-stopped", testGatewayStopped},
+		{"gateway-killed", testGatewayKilled},
+		{"iggy-killed", testIggyKilled},
 	}
 }
 
@@ -44,8 +50,7 @@ func TestSuite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers: not in short mode")
 	}
-	dir := t.TempDir()
-	build := sync.OnceValues(func() (harness.Binaries, error) { return harness.Build(t.Context(), dir) })
+	build := builder(t)
 	for _, kind := range harness.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
 			target := start(t, kind, build)
@@ -56,7 +61,41 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// start starts a target for the rest of the test; its logs are shown if the test fails.
+// TestTopicMap and TestDetached need gateways with settings of their own.
+func TestTopicMap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers: not in short mode")
+	}
+	build := builder(t)
+	for _, kind := range harness.Kinds() {
+		if !kind.Reference {
+			t.Run(kind.Name, func(t *testing.T) { testTopicMap(t, kind, build) })
+		}
+	}
+}
+
+func TestDetached(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers: not in short mode")
+	}
+	bin, err := builder(t)()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := harness.StartDetached(t.Context(), bin, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, target)
+	testDetached(t, target)
+}
+
+// builder builds the programs when they are first asked for.
+func builder(t *testing.T) func() (harness.Binaries, error) {
+	return sync.OnceValues(func() (harness.Binaries, error) { return harness.Build(t.Context()) })
+}
+
+// start starts a target for the rest of the test.
 func start(t *testing.T, kind harness.Kind, build func() (harness.Binaries, error), settings ...string) *harness.Target {
 	t.Helper()
 	var bin harness.Binaries
@@ -70,6 +109,12 @@ func start(t *testing.T, kind harness.Kind, build func() (harness.Binaries, erro
 	if err != nil {
 		t.Fatal(err)
 	}
+	closeAtEnd(t, target)
+	return target
+}
+
+// closeAtEnd stops the target with the test; its logs are shown if the test fails.
+func closeAtEnd(t *testing.T, target *harness.Target) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(target.Logs())
@@ -78,7 +123,23 @@ func start(t *testing.T, kind harness.Kind, build func() (harness.Binaries, erro
 			t.Error(err)
 		}
 	})
-	return target
+}
+
+// requireTool skips or fails a test whose tool is not installed.
+func requireTool(t *testing.T, tool string) {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		missing(t, tool, err)
+	}
+}
+
+// missing skips a test for want of a tool or of a part of it, or fails it if REQUIRE_<TOOL>=true.
+func missing(t *testing.T, tool string, err error) {
+	t.Helper()
+	if os.Getenv("REQUIRE_"+strings.ToUpper(tool)) == "true" {
+		t.Fatal(err)
+	}
+	t.Skip(err)
 }
 
 // limit bounds one step of a test.
