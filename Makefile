@@ -78,3 +78,11 @@ bench: ## the Go benchmarks that BENCH (all) names
 .PHONY: bench-e2e
 bench-e2e: ## a Kafka client through the gateway beside the Iggy SDK, in pairs; flags by ARGS='-pairs 3'
 	cd e2e && go run ./bench $(ARGS)
+
+.PHONY: bench-codec
+bench-codec: ## recordcodec beside franz-go's and kafka-go's codecs, in pairs; flags by ARGS='-only ^decode/none'
+	cd recordcodec/bench && go run . $(ARGS)
+
+.PHONY: verify-protocol
+verify-protocol: build ## every served API and version of the gateway or broker at ADDR
+	bin/kafkawire verify -table $(ADDR)

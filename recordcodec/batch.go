@@ -6,6 +6,7 @@ package recordcodec
 import (
 	"fmt"
 	"hash/crc32"
+	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -30,11 +31,13 @@ func NewDecoder() *Decoder {
 type Batch struct {
 	Header Header
 
-	records    []byte // uncompressed
-	contiguous bool
-	headers    int
-	buf        *buffer // what records points into; nil if that is the caller's
-	decoder    *Decoder
+	records     []byte // uncompressed
+	contiguous  bool
+	headers     int
+	latest      int64 // ms, the records' own
+	latestIndex int
+	buf         *buffer // what records points into; nil if that is the caller's
+	decoder     *Decoder
 }
 
 // parseBatch reads the header of b, which must be exactly one batch, and its codec.
@@ -111,30 +114,40 @@ func (d *Decoder) Decode(b []byte, lim Limits) (*Batch, error) {
 	return batch, nil
 }
 
-// check walks all records once.
+// check walks all records once and notes what callers ask about them as a whole.
 func (b *Batch) check(maxHeaders int) error {
-	var r Record
-	rest := b.records
-	contiguous := true
-	for i := range b.Header.Count {
-		n, err := parseRecord(rest, &r)
-		if err == nil {
-			err = checkHeaders(r.Headers, r.HeaderCount)
-		}
+	records, count, base := b.records, b.Header.Count, b.Header.BaseTimestamp
+	pos, headers, misplaced := 0, 0, int32(0)
+	latest, latestIndex := int64(math.MinInt64), 0
+	for i := range count {
+		timestampDelta, offsetDelta, headerCount, headersAt, end, err := skimRecord(records, pos)
 		if err != nil {
-			return fmt.Errorf("recordcodec: record %d: %w: %w", i, ErrInvalid, err)
+			return errRecord(i, err)
 		}
-		if b.headers += r.HeaderCount; b.headers > maxHeaders {
-			return fmt.Errorf("recordcodec: record %d: more than %d headers in the batch: %w", i, maxHeaders, ErrTooLarge)
+		if headersAt < end || headerCount != 0 {
+			if err := checkHeaders(records[headersAt:end], headerCount); err != nil {
+				return errRecord(i, err)
+			}
+			if headers += headerCount; headers > maxHeaders {
+				return fmt.Errorf("recordcodec: record %d: more than %d headers in the batch: %w", i, maxHeaders, ErrTooLarge)
+			}
 		}
-		contiguous = contiguous && r.OffsetDelta == i
-		rest = rest[n:]
+		misplaced |= offsetDelta ^ i
+		if timestamp := base + timestampDelta; timestamp > latest {
+			latest, latestIndex = timestamp, int(i)
+		}
+		pos = end
 	}
-	if len(rest) > 0 {
-		return fmt.Errorf("recordcodec: %d bytes after %d records: %w", len(rest), b.Header.Count, ErrInvalid)
+	if rest := len(records) - pos; rest > 0 {
+		return fmt.Errorf("recordcodec: %d bytes after %d records: %w", rest, count, ErrInvalid)
 	}
-	b.contiguous = contiguous && b.Header.Count > 0 && b.Header.LastOffsetDelta == b.Header.Count-1
+	b.headers, b.latest, b.latestIndex = headers, latest, latestIndex
+	b.contiguous = misplaced == 0 && count > 0 && b.Header.LastOffsetDelta == count-1
 	return nil
+}
+
+func errRecord(i int32, cause error) error {
+	return fmt.Errorf("recordcodec: record %d: %w: %w", i, ErrInvalid, cause)
 }
 
 // Len is the number of records.
@@ -149,6 +162,18 @@ func (b *Batch) HeaderCount() int { return b.headers }
 // Contiguous tells whether the records' offset deltas are 0 to n-1 and the header's last one agrees: so a producer must send them. It
 // is false for a batch without records.
 func (b *Batch) Contiguous() bool { return b.contiguous }
+
+// MaxTimestamp is the largest timestamp (ms) of the records as Records gives them, and the index of the first record that has it; not
+// what the header says, which is the sender's word. Without records it is -1, none, at -1. It costs nothing: Decode has looked.
+func (b *Batch) MaxTimestamp() (ms int64, index int) {
+	switch {
+	case b.Header.Count == 0:
+		return -1, -1
+	case b.Header.LogAppendTime():
+		return b.Header.MaxTimestamp, 0
+	}
+	return b.latest, b.latestIndex
+}
 
 // SetLogAppendTime stamps all records with ms, as a broker does for a topic whose message.timestamp.type is LogAppendTime.
 func (b *Batch) SetLogAppendTime(ms int64) {
@@ -170,34 +195,64 @@ func (b *Batch) Release() {
 //	for it := b.Records(); it.Next(); {
 //		use(&it.Record)
 //	}
-func (b *Batch) Records() RecordIter {
-	return RecordIter{rest: b.records, base: b.Header.BaseTimestamp, max: b.Header.MaxTimestamp, appendTime: b.Header.LogAppendTime()}
+//
+// It is a pointer because Go copies a loop's variable in each turn when its address is taken; it stays on the caller's stack.
+func (b *Batch) Records() *RecordIter {
+	return &RecordIter{records: b.records, base: b.Header.BaseTimestamp, max: b.Header.MaxTimestamp, appendTime: b.Header.LogAppendTime()}
 }
 
 // RecordIter is at one record of a batch.
 type RecordIter struct {
 	Record Record // overwritten by Next
 
-	rest       []byte
+	records    []byte
+	pos        int // of the next one
 	base, max  int64
 	appendTime bool
 }
 
 // Next moves to the next record, or reports that there is none.
 func (it *RecordIter) Next() bool {
-	if len(it.rest) == 0 {
+	b, r := it.records, &it.Record
+	if it.pos == len(b) {
 		return false
 	}
-	n, err := parseRecord(it.rest, &it.Record)
+	length, i := shortVarint(b, uint(it.pos))
+	end := i + length>>1
+	timestampDelta, i := shortVarint(b, i+1)
+	offsetDelta, i := shortVarint(b, i)
+	keyLength, key := shortVarint(b, i)
+	valueLength, value := shortVarint(b, key+fieldSize(keyLength))
+	count, headers := shortVarint(b, value+fieldSize(valueLength))
+	if isNull(length) || headers > end || end > uint(len(b)) {
+		return it.nextAny()
+	}
+	r.TimestampDelta = unzigzag(timestampDelta)
+	r.OffsetDelta = int32(unzigzag(offsetDelta))
+	r.Key = fieldAt(b, key, keyLength)
+	r.Value = fieldAt(b, value, valueLength)
+	r.HeaderCount = int(unzigzag(count))
+	r.Headers = RawHeaders(b[headers:end:end])
+	it.pos = int(end)
+	it.stamp()
+	return true
+}
+
+// nextAny is Next for a record with longer numbers.
+func (it *RecordIter) nextAny() bool {
+	end, err := parseRecord(it.records, it.pos, &it.Record)
 	if err != nil { // cannot be: Decode has checked
-		it.rest = nil
 		return false
 	}
-	it.rest = it.rest[n:]
+	it.pos = end
+	it.stamp()
+	return true
+}
+
+func (it *RecordIter) stamp() {
 	if it.appendTime {
 		it.Record.Timestamp = it.max
 	} else {
 		it.Record.Timestamp = it.base + it.Record.TimestampDelta
 	}
-	return true
 }

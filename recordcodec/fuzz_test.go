@@ -52,6 +52,7 @@ func FuzzDecode(f *testing.F) {
 		if boundErr != nil || b.Bytes() > bound || b.Bytes() > tight.MaxBytes || b.Len() > tight.MaxRecords || b.HeaderCount() > tight.MaxHeaders {
 			t.Fatalf("%d bytes of %d, %d records, %v", b.Bytes(), bound, b.Len(), boundErr)
 		}
+		checkMaxTimestamp(t, b)
 		want := recordsOf(b)
 		if len(want) != b.Len() {
 			t.Fatalf("%d records of %d", len(want), b.Len())

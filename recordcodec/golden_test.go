@@ -122,6 +122,7 @@ func TestDecodeGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Release()
+			checkMaxTimestamp(t, b)
 			if diff := cmp.Diff(g.Records, recordsOf(b)); diff != "" {
 				t.Error(diff)
 			}

@@ -26,7 +26,7 @@ func HeaderLen(name, value []byte) int {
 //	for it := h.Iter(); it.Next(); {
 //		use(it.Name, it.Value)
 //	}
-func (h RawHeaders) Iter() HeaderIter { return HeaderIter{rest: h} }
+func (h RawHeaders) Iter() *HeaderIter { return &HeaderIter{rest: h} }
 
 // HeaderIter is at one header of a record.
 type HeaderIter struct {
@@ -38,10 +38,10 @@ type HeaderIter struct {
 
 // Next moves to the next header, or reports that there is none. Headers that Decode did not check may end early at a header that
 // does not parse.
-func (it *HeaderIter) Next() bool {
-	if len(it.rest) == 0 {
-		return false
-	}
+func (it *HeaderIter) Next() bool { return len(it.rest) > 0 && it.next() }
+
+// next is apart so that Next is inlined: most records have no headers.
+func (it *HeaderIter) next() bool {
 	name, i := readField(it.rest, 0)
 	value, i := readField(it.rest, i)
 	if i < 0 || name == nil {

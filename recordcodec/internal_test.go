@@ -6,6 +6,7 @@ package recordcodec
 import (
 	"encoding/binary"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,9 @@ func TestVarints(t *testing.T) {
 		if len(b) != varintLen(v) {
 			t.Errorf("%d takes %d bytes, not %d", v, len(b), varintLen(v))
 		}
+		if got, next := shortVarint(b, 0); len(b) <= 2 && (unzigzag(got) != v || next != uint(len(b))) || len(b) > 2 && next != nowhere {
+			t.Errorf("%x is %d to %d, not %d, read as a short number", b, unzigzag(got), next, v)
+		}
 		if got, next := readVarint64(b, 0); got != v || next != len(b) {
 			t.Errorf("%x is %d to %d, not %d", b, got, next, v)
 		}
@@ -29,14 +33,70 @@ func TestVarints(t *testing.T) {
 			if _, next := readVarint64(b[:n], 0); next != -1 {
 				t.Errorf("%x was read", b[:n])
 			}
+			if _, next := shortVarint(b[:n], 0); next != nowhere {
+				t.Errorf("%x was read as a short number", b[:n])
+			}
 		}
 	}
 	if _, next := readVarint32([]byte{0}, -1); next != -1 {
 		t.Error("a failed position was read")
 	}
+	if _, next := shortVarint([]byte{0}, nowhere); next != nowhere {
+		t.Error("a number was read nowhere")
+	}
 	if _, next := readVarint64(nil, 1); next != -1 {
 		t.Error("a position behind the end was read")
 	}
+}
+
+// FuzzParseRecord: the ways to read a record find the same in any bytes, and find the same fault.
+func FuzzParseRecord(f *testing.F) {
+	for _, r := range []RecordHead{
+		{},
+		{Key: []byte{}, Value: []byte("v")},
+		{Key: []byte("k"), Value: make([]byte, 63), HeaderCount: 1, HeaderBytes: 5},
+		{Value: make([]byte, 64)},
+		{Value: make([]byte, 8191)},
+		{Value: make([]byte, 8192)},
+	} {
+		w := NewEncoder().Batch(nil, BatchOptions{})
+		w.Begin(&RecordHead{})
+		r.Offset, r.Timestamp = 8191+int64(len(r.Value)), 64-int64(len(r.Value))
+		w.Begin(&r)
+		if r.HeaderCount > 0 {
+			w.Header([]byte("h"), []byte("vv"))
+		}
+		b, err := w.Finish()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b[HeaderSize:], 0)
+		f.Add(b[HeaderSize:], minRecord)
+		f.Add(b[HeaderSize:len(b)-1], minRecord)
+	}
+	f.Fuzz(func(t *testing.T, b []byte, start int) {
+		if start < 0 || start > len(b) {
+			return
+		}
+		var want Record
+		wantEnd, wantErr := parseRecord(b, start, &want)
+		it := RecordIter{records: b, pos: start}
+		if next := it.Next(); next != (wantErr == nil) {
+			t.Fatalf("there is a next record: %v; %v", next, wantErr)
+		}
+		want.Timestamp = want.TimestampDelta
+		if wantErr == nil && (it.pos != wantEnd || !reflect.DeepEqual(it.Record, want)) {
+			t.Fatalf("%+v to %d, not %+v to %d", it.Record, it.pos, want, wantEnd)
+		}
+		timestampDelta, offsetDelta, headerCount, headers, end, err := skimRecord(b, start)
+		if end != wantEnd || err != wantErr {
+			t.Fatalf("skimmed to %d, %v, not %d, %v", end, err, wantEnd, wantErr)
+		}
+		if err == nil && (timestampDelta != want.TimestampDelta || offsetDelta != want.OffsetDelta || headerCount != want.HeaderCount ||
+			headers != end-len(want.Headers)) {
+			t.Fatalf("skimmed %d, %d, %d headers at %d, not %+v", timestampDelta, offsetDelta, headerCount, headers, want)
+		}
+	})
 }
 
 // Vectors of the reference implementation.

@@ -29,17 +29,37 @@ var (
 	errTrailingBytes = errors.New("bytes remain after its last header")
 )
 
-// parseRecord reads the record at the start of b but for its headers, which may be anything, and returns its length in b. r keeps
-// its Timestamp, which depends on the batch.
-func parseRecord(b []byte, r *Record) (int, error) {
-	length, start := readVarint32(b, 0)
-	if start < 0 || length < 0 || int(length) > len(b)-start {
+// The numbers of most records take one or two bytes each. RecordIter.Next and skimRecord read such records themselves: the parts follow
+// each other, and a number that is longer, or not there, puts the next one nowhere, so to compare the last one's end with the record's
+// is to check all. Other records, and those that are not valid, they leave to parseRecord.
+
+// skimRecord is parseRecord for who does not need key and value: b[headers:end] are the record's headers.
+func skimRecord(b []byte, start int) (timestampDelta int64, offsetDelta int32, headerCount, headers, end int, err error) {
+	length, i := shortVarint(b, uint(start))
+	last := i + length>>1
+	timestamp, i := shortVarint(b, i+1) // after the record's attributes: no bit of them means anything
+	offset, i := shortVarint(b, i)
+	keyLength, i := shortVarint(b, i)
+	valueLength, i := shortVarint(b, i+fieldSize(keyLength))
+	count, i := shortVarint(b, i+fieldSize(valueLength))
+	if isNull(length) || i > last || last > uint(len(b)) {
+		var r Record
+		end, err = parseRecord(b, start, &r)
+		return r.TimestampDelta, r.OffsetDelta, r.HeaderCount, end - len(r.Headers), end, err
+	}
+	return unzigzag(timestamp), int32(unzigzag(offset)), int(unzigzag(count)), int(i), int(last), nil
+}
+
+// parseRecord reads the record at b[i:] but for its headers, which may be anything, and returns where it ends. r keeps its Timestamp,
+// which depends on the batch.
+func parseRecord(b []byte, i int, r *Record) (end int, err error) {
+	length, i := readVarint32(b, i)
+	if i < 0 || length < 0 || int(length) > len(b)-i {
 		return 0, errRecordLength
 	}
-	end := start + int(length)
+	end = i + int(length)
 	b = b[:end:end]
-	i := start + 1 // the record's attributes: no bit of them means anything
-	r.TimestampDelta, i = readVarint64(b, i)
+	r.TimestampDelta, i = readVarint64(b, i+1)
 	r.OffsetDelta, i = readVarint32(b, i)
 	r.Key, i = readField(b, i)
 	r.Value, i = readField(b, i)

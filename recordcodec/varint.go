@@ -3,7 +3,10 @@
 
 package recordcodec
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // Records store their numbers as zigzag varints: 7 bits a byte, the low ones first, a set top bit says that more follow.
 //
@@ -13,6 +16,47 @@ const (
 	maxVarintLen32 = 5
 	maxVarintLen64 = 10
 )
+
+// nowhere is a position that no bytes reach, and that stays one when the length of a short field is added.
+const nowhere uint = math.MaxInt
+
+// shortVarint reads a number of at most two bytes and leaves its sign in bit 0: all lengths up to 8191 are such. The next position
+// after any other is nowhere. It is small enough to be inlined.
+func shortVarint(b []byte, i uint) (u, next uint) {
+	if i < uint(len(b)) {
+		low := uint(b[i])
+		i++
+		if low < 0x80 {
+			return low, i
+		}
+		if i < uint(len(b)) && b[i] < 0x80 {
+			return low&0x7f | uint(b[i])<<7, i + 1
+		}
+	}
+	return 0, nowhere
+}
+
+func unzigzag(u uint) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+// isNull says whether a length, its sign in bit 0, stands for null.
+func isNull(length uint) bool { return length&1 != 0 }
+
+// fieldSize is the number of bytes of a field of that length.
+func fieldSize(length uint) uint {
+	if isNull(length) {
+		return 0
+	}
+	return length >> 1
+}
+
+// fieldAt is the field of that length, which b holds whole.
+func fieldAt(b []byte, start, length uint) []byte {
+	if isNull(length) {
+		return nil
+	}
+	end := start + length>>1
+	return b[start:end:end]
+}
 
 func readVarint32(b []byte, i int) (v int32, next int) {
 	if uint(i) < uint(len(b)) && b[i] < 0x80 {

@@ -116,44 +116,23 @@ func (w *BatchWriter) Len() int { return int(w.h.Count) }
 // Size is the size in bytes of the batch so far, before compression.
 func (w *BatchWriter) Size() int { return HeaderSize + len(w.out) - w.base }
 
-// RecordSize is by how much Begin(r) and its headers will make Size grow.
-func (w *BatchWriter) RecordSize(r *RecordHead) int {
-	n := w.bodySize(r)
-	return varintLen(int64(n)) + n
-}
-
-func (w *BatchWriter) bodySize(r *RecordHead) int {
-	timestampDelta, offsetDelta := w.deltas(r)
-	return 1 + varintLen(timestampDelta) + varintLen(offsetDelta) + fieldLen(r.Key) + fieldLen(r.Value) +
-		varintLen(int64(r.HeaderCount)) + r.HeaderBytes
-}
-
-func (w *BatchWriter) deltas(r *RecordHead) (timestamp, offset int64) {
-	if w.h.Count == 0 {
-		return 0, 0
-	}
-	return r.Timestamp - w.h.BaseTimestamp, r.Offset - w.h.BaseOffset
-}
-
 // Begin appends a record; r.HeaderCount calls of Header must follow. Offsets must ascend.
-func (w *BatchWriter) Begin(r *RecordHead) {
-	body := w.bodySize(r)
-	if w.h.Count == 0 {
-		w.h.BaseOffset, w.h.BaseTimestamp = r.Offset, r.Timestamp
-		if !w.h.LogAppendTime() {
-			w.h.MaxTimestamp = r.Timestamp
-		}
+func (w *BatchWriter) Begin(r *RecordHead) { w.BeginWithin(r, math.MaxInt) }
+
+// BeginWithin is Begin, unless Size would then be above maxSize, headers included: it appends nothing then and returns false.
+func (w *BatchWriter) BeginWithin(r *RecordHead, maxSize int) bool {
+	var timestampDelta, offsetDelta int64
+	if w.h.Count > 0 {
+		timestampDelta, offsetDelta = r.Timestamp-w.h.BaseTimestamp, r.Offset-w.h.BaseOffset
+	}
+	body := 1 + varintLen(timestampDelta) + varintLen(offsetDelta) + fieldLen(r.Key) + fieldLen(r.Value) +
+		varintLen(int64(r.HeaderCount)) + r.HeaderBytes
+	size := varintLen(int64(body)) + body
+	if w.Size()+size > maxSize {
+		return false
 	}
 	w.endRecord()
-	timestampDelta, offsetDelta := r.Timestamp-w.h.BaseTimestamp, r.Offset-w.h.BaseOffset
-	if w.h.Count > 0 && offsetDelta <= int64(w.h.LastOffsetDelta) || offsetDelta > math.MaxInt32 {
-		w.fail(errOffsetOrder)
-	}
-	w.h.LastOffsetDelta = int32(offsetDelta)
-	if !w.h.LogAppendTime() {
-		w.h.MaxTimestamp = max(w.h.MaxTimestamp, r.Timestamp)
-	}
-	w.h.Count++
+	w.note(r, offsetDelta)
 	w.headers = r.HeaderCount
 
 	out := appendVarint(w.out, int64(body))
@@ -164,6 +143,22 @@ func (w *BatchWriter) Begin(r *RecordHead) {
 	out = appendField(out, r.Value)
 	w.out = appendVarint(out, int64(r.HeaderCount))
 	w.end = len(w.out) + r.HeaderBytes
+	return true
+}
+
+// note adds r to what the batch's header says.
+func (w *BatchWriter) note(r *RecordHead, offsetDelta int64) {
+	first := w.h.Count == 0
+	if first {
+		w.h.BaseOffset, w.h.BaseTimestamp = r.Offset, r.Timestamp
+	} else if offsetDelta <= int64(w.h.LastOffsetDelta) || offsetDelta > math.MaxInt32 {
+		w.fail(errOffsetOrder)
+	}
+	if !w.h.LogAppendTime() && (first || r.Timestamp > w.h.MaxTimestamp) {
+		w.h.MaxTimestamp = r.Timestamp
+	}
+	w.h.LastOffsetDelta = int32(offsetDelta)
+	w.h.Count++
 }
 
 // Header appends the next header of the record begun last; a nil value is null.

@@ -74,9 +74,10 @@ func TestWriterWithoutRecords(t *testing.T) {
 	}
 }
 
-// RecordSize and Size tell beforehand and afterwards what Decode will find.
+// Size tells what Decode will find, and BeginWithin keeps it within a limit, to the byte.
 func TestWriterSizes(t *testing.T) {
-	w := recordcodec.NewEncoder().Batch(nil, recordcodec.BatchOptions{})
+	e := recordcodec.NewEncoder()
+	w, free := e.Batch(nil, recordcodec.BatchOptions{}), e.Batch(nil, recordcodec.BatchOptions{})
 	for i := range 300 {
 		value := []byte(strings.Repeat("v", i*i))
 		r := recordcodec.RecordHead{Offset: int64(i * 1000), Timestamp: int64(i*i*i) - 5, Key: value[:i/2], Value: value}
@@ -85,13 +86,22 @@ func TestWriterSizes(t *testing.T) {
 			r.HeaderCount = 1
 			r.HeaderBytes = recordcodec.HeaderLen(value, nil)
 		}
-		before, size := w.Size(), w.RecordSize(&r)
-		w.Begin(&r)
+		free.Begin(&r)
+		if i%2 == 0 {
+			free.Header(value, nil)
+		}
+		whole := free.Size()
+		if before := w.Size(); w.BeginWithin(&r, whole-1) || w.Size() != before || w.Len() != i {
+			t.Fatalf("record %d was begun within %d bytes", i, whole-1)
+		}
+		if !w.BeginWithin(&r, whole) {
+			t.Fatalf("record %d was not begun within %d bytes", i, whole)
+		}
 		if i%2 == 0 {
 			w.Header(value, nil)
 		}
-		if w.Size() != before+size {
-			t.Errorf("record %d takes %d bytes, not %d", i, w.Size()-before, size)
+		if w.Size() != whole {
+			t.Errorf("record %d ends at %d bytes, not %d", i, w.Size(), whole)
 		}
 	}
 	size := w.Size()

@@ -40,10 +40,11 @@ type BatchInfo struct {
 // It fails with recordcodec.ErrCorrupt if msgs end within a message or do not ascend; dst then comes back as it was. Nothing is
 // allocated per record; without compression each byte is copied once.
 func AppendRecordBatch(dst []byte, enc *recordcodec.Encoder, msgs []byte, opts BatchOptions) ([]byte, BatchInfo, error) {
+	opts.MaxBytes = max(opts.MaxBytes, 0)
 	r := batchRun{enc: enc, opts: opts, rest: msgs}
 	start := len(dst)
 	// A message's header is longer than what a record adds to its parts.
-	dst = slices.Grow(dst, min(max(opts.MaxBytes, 0), recordcodec.HeaderSize+len(msgs)))
+	dst = slices.Grow(dst, min(opts.MaxBytes, recordcodec.HeaderSize+len(msgs)))
 	for len(r.rest) > 0 && !r.info.Truncated {
 		var err error
 		if dst, err = r.appendBatch(dst); err != nil {
@@ -67,11 +68,14 @@ type batchRun struct {
 
 // appendBatch takes the messages that share one batch off r.rest and appends it.
 func (r *batchRun) appendBatch(dst []byte) ([]byte, error) {
-	w := r.enc.Batch(dst, recordcodec.BatchOptions{Codec: r.opts.Codec, SizeHint: min(max(r.opts.MaxBytes, 0), len(r.rest))})
+	w := r.enc.Batch(dst, recordcodec.BatchOptions{Codec: r.opts.Codec, SizeHint: min(r.opts.MaxBytes, len(r.rest))})
 	defer w.Discard()
-	var base recordcodec.RecordHead
+	// Field by field, in the same place for every message: copying structs of this size costs as much as all the rest.
+	var m Message
+	var head recordcodec.RecordHead
+	var base struct{ offset, timestamp int64 }
 	for len(r.rest) > 0 {
-		m, n, err := ParseMessage(r.rest)
+		n, err := m.parse(r.rest)
 		switch {
 		case err != nil:
 			return dst, err
@@ -87,27 +91,25 @@ func (r *batchRun) appendBatch(dst []byte) ([]byte, error) {
 		if failure != nil {
 			r.view.fail(&m, failure)
 		}
-		head := recordcodec.RecordHead{
-			Offset:      int64(m.Offset),
-			Timestamp:   r.view.timestamp,
-			Key:         r.view.key,
-			Value:       r.view.value,
-			HeaderCount: r.view.headers.count,
-			HeaderBytes: r.view.headers.bytes,
-		}
+		head.Offset, head.Timestamp = int64(m.Offset), r.view.timestamp
+		head.Key, head.Value = r.view.key, r.view.value
+		head.HeaderCount, head.HeaderBytes = r.view.headers.count, r.view.headers.bytes
 		if w.Len() == 0 {
-			base = head
+			base.offset, base.timestamp = head.Offset, head.Timestamp
 			if r.opts.LogAppendTime {
 				w.SetLogAppendTime(head.Timestamp)
 			}
-		} else if head.Offset-base.Offset > math.MaxInt32 || r.opts.LogAppendTime && head.Timestamp != base.Timestamp {
+		} else if head.Offset-base.offset > math.MaxInt32 || r.opts.LogAppendTime && head.Timestamp != base.timestamp {
 			break
 		}
-		if r.info.Records > 0 && r.size+w.Size()+w.RecordSize(&head) > r.opts.MaxBytes {
+		room := math.MaxInt
+		if r.info.Records > 0 {
+			room = r.opts.MaxBytes - r.size
+		}
+		if !w.BeginWithin(&head, room) {
 			r.info.Truncated = true
 			break
 		}
-		w.Begin(&head)
 		if head.HeaderCount > 0 {
 			r.view.eachHeader(w.Header)
 		}

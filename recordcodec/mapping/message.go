@@ -3,7 +3,10 @@
 
 package mapping
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // MessageHeaderSize is the length of a message's header in bytes; payload and user headers follow it.
 const MessageHeaderSize = 64
@@ -35,7 +38,7 @@ func (m *Message) Size() int { return MessageHeaderSize + len(m.Payload) + len(m
 // AppendMessage appends m in Iggy's wire form.
 func AppendMessage(dst []byte, m *Message) []byte {
 	start := len(dst)
-	dst = appendMessageHeader(dst, m.ID, m.OriginTimestamp, len(m.Payload), len(m.UserHeaders))
+	dst = appendMessageHeader(dst, messageIDOf(m.ID), m.OriginTimestamp, len(m.Payload), len(m.UserHeaders))
 	binary.LittleEndian.PutUint64(dst[start:], m.Checksum)
 	binary.LittleEndian.PutUint64(dst[start+posOffset:], m.Offset)
 	binary.LittleEndian.PutUint64(dst[start+posTimestamp:], m.Timestamp)
@@ -43,37 +46,44 @@ func AppendMessage(dst []byte, m *Message) []byte {
 	return append(dst, m.UserHeaders...)
 }
 
-// appendMessageHeader appends the header of a message that the server is still to complete.
-func appendMessageHeader(dst []byte, id [16]byte, originTimestamp uint64, payload, userHeaders int) []byte {
-	var h [MessageHeaderSize]byte
-	copy(h[posID:], id[:])
+// appendMessageHeader appends the header of a message that the server is still to complete, and makes room for all of the message.
+func appendMessageHeader(dst []byte, id messageID, originTimestamp uint64, payload, userHeaders int) []byte {
+	start := len(dst)
+	dst = slices.Grow(dst, MessageHeaderSize+payload+userHeaders)[:start+MessageHeaderSize]
+	h := (*[MessageHeaderSize]byte)(dst[start:])
+	*h = [MessageHeaderSize]byte{}
+	id.put(h[posID:])
 	binary.LittleEndian.PutUint64(h[posOriginTimestamp:], originTimestamp)
 	binary.LittleEndian.PutUint32(h[posHeadersLength:], uint32(userHeaders))
 	binary.LittleEndian.PutUint32(h[posPayloadLength:], uint32(payload))
-	return append(dst, h[:]...)
+	return dst
 }
 
 // ParseMessage reads the message at the start of b and returns how many bytes of b it takes. Payload and user headers point into b.
 // It fails with recordcodec.ErrCorrupt if b ends before the message does.
 func ParseMessage(b []byte) (m Message, n int, err error) {
+	n, err = m.parse(b)
+	return m, n, err
+}
+
+// parse is ParseMessage into memory that is there. After an error m is as it was.
+func (m *Message) parse(b []byte) (n int, err error) {
 	if len(b) < MessageHeaderSize {
-		return m, 0, errMessageCut
+		return 0, errMessageCut
 	}
 	le := binary.LittleEndian
 	headers, payload := le.Uint32(b[posHeadersLength:]), le.Uint32(b[posPayloadLength:])
 	if uint64(headers)+uint64(payload) > uint64(len(b)-MessageHeaderSize) {
-		return m, 0, errMessageCut
+		return 0, errMessageCut
 	}
 	payloadEnd := MessageHeaderSize + int(payload)
 	n = payloadEnd + int(headers)
-	m = Message{
-		Checksum:        le.Uint64(b),
-		ID:              [16]byte(b[posID:]),
-		Offset:          le.Uint64(b[posOffset:]),
-		Timestamp:       le.Uint64(b[posTimestamp:]),
-		OriginTimestamp: le.Uint64(b[posOriginTimestamp:]),
-		Payload:         b[MessageHeaderSize:payloadEnd:payloadEnd],
-		UserHeaders:     b[payloadEnd:n:n],
-	}
-	return m, n, nil
+	m.Checksum = le.Uint64(b)
+	m.ID = [16]byte(b[posID:])
+	m.Offset = le.Uint64(b[posOffset:])
+	m.Timestamp = le.Uint64(b[posTimestamp:])
+	m.OriginTimestamp = le.Uint64(b[posOriginTimestamp:])
+	m.Payload = b[MessageHeaderSize:payloadEnd:payloadEnd]
+	m.UserHeaders = b[payloadEnd:n:n]
+	return n, nil
 }

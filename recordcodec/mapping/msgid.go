@@ -18,8 +18,8 @@ const (
 	posIDSequence = 10
 	posIDTag      = 14
 
-	tagIdempotent = "KI"
-	tagRandom     = "KR"
+	tagIdempotent = 'K' | 'I'<<8 // little-endian
+	tagRandom     = 'K' | 'R'<<8
 )
 
 // IDs gives the messages of one batch their ids, with which a send whose outcome is unknown can be found again.
@@ -32,22 +32,40 @@ type IDs struct {
 
 // ID is the id of record i of the batch, from 0. Sequences wrap from 2147483647 to 0, as in Kafka's DefaultRecordBatch.
 func (ids *IDs) ID(i int) (id [16]byte) {
-	if ids.ProducerID < 0 {
-		copy(id[:], ids.Random[:])
-		binary.LittleEndian.PutUint32(id[posIDSequence:], uint32(i))
-		copy(id[posIDTag:], tagRandom)
-		return id
-	}
-	binary.LittleEndian.PutUint64(id[:], uint64(ids.ProducerID))
-	binary.LittleEndian.PutUint16(id[posIDEpoch:], uint16(ids.Epoch))
-	binary.LittleEndian.PutUint32(id[posIDSequence:], (uint32(ids.BaseSequence)+uint32(i))&math.MaxInt32)
-	copy(id[posIDTag:], tagIdempotent)
+	ids.at(i).put(id[:])
 	return id
 }
 
+func (ids *IDs) at(i int) messageID {
+	if ids.ProducerID < 0 {
+		return newMessageID(binary.LittleEndian.Uint64(ids.Random[:]), binary.LittleEndian.Uint16(ids.Random[posIDEpoch:]), uint32(i), tagRandom)
+	}
+	sequence := (uint32(ids.BaseSequence) + uint32(i)) & math.MaxInt32
+	return newMessageID(uint64(ids.ProducerID), uint16(ids.Epoch), sequence, tagIdempotent)
+}
+
+// messageID is a message id as two numbers, which processors pass and write faster than sixteen bytes.
+type messageID struct{ low, high uint64 }
+
+func newMessageID(producer uint64, epoch uint16, sequence uint32, tag uint16) messageID {
+	high := uint64(tag)<<(8*(posIDTag-8)) | uint64(sequence)<<(8*(posIDSequence-8)) | uint64(epoch)
+	return messageID{low: producer, high: high}
+}
+
+func messageIDOf(id [16]byte) messageID {
+	return messageID{low: binary.LittleEndian.Uint64(id[:]), high: binary.LittleEndian.Uint64(id[8:])}
+}
+
+func (id messageID) put(b []byte) {
+	binary.LittleEndian.PutUint64(b, id.low)
+	binary.LittleEndian.PutUint64(b[8:], id.high)
+}
+
+func tagOf(id *[16]byte) uint16 { return binary.LittleEndian.Uint16(id[posIDTag:]) }
+
 // hasTag tells whether id has one of our tags, whatever its numbers.
-func hasTag(id [16]byte) bool {
-	tag := string(id[posIDTag:])
+func hasTag(id *[16]byte) bool {
+	tag := tagOf(id)
 	return tag == tagIdempotent || tag == tagRandom
 }
 
@@ -71,7 +89,7 @@ type ParsedID struct {
 
 // ParseID reads a message id. An id with our tag but with numbers that no producer has is foreign.
 func ParseID(id [16]byte) ParsedID {
-	switch string(id[posIDTag:]) {
+	switch tagOf(&id) {
 	case tagRandom:
 		return ParsedID{Kind: IDRandom}
 	case tagIdempotent:

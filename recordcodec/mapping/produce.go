@@ -19,7 +19,7 @@ func AppendMessages(dst []byte, b *recordcodec.Batch, ids *IDs, lim MessageLimit
 	w := messageWriter{dst: dst, limits: lim.withDefaults()}
 	i := 0
 	for it := b.Records(); it.Next(); i++ {
-		if err := w.write(&it.Record, ids.ID(i)); err != nil {
+		if err := w.write(&it.Record, ids.at(i)); err != nil {
 			return dst, &RecordError{Index: i, Err: err}
 		}
 	}
@@ -30,23 +30,22 @@ func AppendMessages(dst []byte, b *recordcodec.Batch, ids *IDs, lim MessageLimit
 // ErrTimestamp or recordcodec.ErrTooLarge; dst then comes back as it was.
 func AppendRecord(dst []byte, r *recordcodec.Record, id [16]byte, lim MessageLimits) ([]byte, error) {
 	w := messageWriter{dst: dst, limits: lim.withDefaults()}
-	if err := w.write(r, id); err != nil {
+	if err := w.write(r, messageIDOf(id)); err != nil {
 		return dst, fmt.Errorf("mapping: %w", err)
 	}
 	return w.dst, nil
 }
 
-// MessagesSize is an upper bound of the bytes that AppendMessages will append for b; it is near, and cheap to find.
+// What a message can take more than its record does in the batch, where each has seven numbers of a byte at least, and each header two
+// more. Of plain messages the largest has key and an empty value; the extra of an envelope, 38, is less.
+const (
+	recordExtra = MessageHeaderSize + 1 + entryOverhead + len(nameKey) + entryOverhead + len(nameValue) + len(valueEmpty) - 7
+	headerExtra = entryOverhead + len(prefixHeader) - 2
+)
+
+// MessagesSize is an upper bound of the bytes that AppendMessages will append for b, found without looking at the records.
 func MessagesSize(b *recordcodec.Batch) int {
-	total := 0
-	for it := b.Records(); it.Next(); {
-		r := &it.Record
-		// Encoded, a header has two bytes of lengths at least.
-		headerBytes := len(r.Headers) - 2*r.HeaderCount
-		envelope := envelopeLen(r, headerBytes) + entryLen(len(nameEnvelope), 1)
-		total += MessageHeaderSize + max(envelope, plainPayloadLen(r)+plainHeadersLen(r, headerBytes))
-	}
-	return total
+	return b.Bytes() + b.Len()*recordExtra + b.HeaderCount()*headerExtra
 }
 
 func plainPayloadLen(r *recordcodec.Record) int { return max(len(r.Value), 1) }
@@ -74,7 +73,7 @@ type messageWriter struct {
 }
 
 // write appends r, or fails and appends nothing.
-func (w *messageWriter) write(r *recordcodec.Record, id [16]byte) error {
+func (w *messageWriter) write(r *recordcodec.Record, id messageID) error {
 	origin, err := originTimestamp(r.Timestamp)
 	if err != nil {
 		return err

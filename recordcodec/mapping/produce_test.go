@@ -4,6 +4,7 @@
 package mapping_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -146,6 +147,37 @@ func TestNullIsNotEmpty(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The bound holds for records of any shape, and the most demanding ones reach it.
+func TestMessagesSize(t *testing.T) {
+	long := hexBytes(bytes.Repeat([]byte("x"), 300))
+	for name, c := range map[string]struct {
+		record goldenRecord
+		spare  int
+	}{
+		"key, empty value":          {goldenRecord{Key: hexBytes("k"), Value: hexBytes{}}, 0},
+		"key, null value":           {goldenRecord{Key: hexBytes("k")}, 1},
+		"key, null value, headers":  {goldenRecord{Key: hexBytes("k"), Headers: []goldenHeader{{"a", hexBytes("1")}, {"b", hexBytes("2")}}}, 1},
+		"nothing":                   {goldenRecord{}, 20},
+		"value":                     {goldenRecord{Value: hexBytes("v")}, 46},
+		"envelope":                  {goldenRecord{Key: hexBytes{}, Value: hexBytes("v")}, 8},
+		"envelope, null value":      {goldenRecord{Key: hexBytes{}}, 8},
+		"envelope, null headers":    {goldenRecord{Headers: []goldenHeader{{"a", nil}, {"a", nil}}}, 26},
+		"envelope, long key":        {goldenRecord{Key: long, Value: hexBytes("v")}, 10},
+		"envelope, long everything": {goldenRecord{Key: long, Value: long, Headers: []goldenHeader{{string(long), long}}}, 22},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := batchOf(t, c.record)
+			messages, err := mapping.AppendMessages(nil, b, &benchIDs, mapping.MessageLimits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if spare := mapping.MessagesSize(b) - len(messages); spare != c.spare {
+				t.Errorf("%d bytes to spare, not %d", spare, c.spare)
+			}
+		})
 	}
 }
 

@@ -27,7 +27,7 @@ func messageTimestamp(m *Message) (ms int64) {
 	switch {
 	case m.OriginTimestamp != 0:
 		return int64(m.OriginTimestamp / 1000)
-	case hasTag(m.ID):
+	case hasTag(&m.ID):
 		return noTimestamp
 	}
 	return int64(m.Timestamp / 1000)

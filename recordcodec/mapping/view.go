@@ -6,7 +6,6 @@ package mapping
 import (
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 )
@@ -37,7 +36,8 @@ func (s *headerSum) add(name, value []byte) {
 
 // look reads m. Where it fails, v.timestamp is set all the same.
 func (v *view) look(m *Message) error {
-	*v = view{timestamp: messageTimestamp(m), value: m.Payload}
+	*v = view{}
+	v.timestamp, v.value = messageTimestamp(m), m.Payload
 	if len(m.UserHeaders) == 0 {
 		return nil
 	}
@@ -89,13 +89,18 @@ func (v *view) look(m *Message) error {
 
 // cutReserved tells whether name is in the reserved namespace, and what follows the prefix of a record header's name; nil for others.
 func cutReserved(name []byte) (header []byte, isReserved bool) {
-	if !strings.HasPrefix(string(name), reserved) {
+	if !hasPrefix(name, reserved) {
 		return nil, false
 	}
-	if strings.HasPrefix(string(name), prefixHeader) {
+	if hasPrefix(name, prefixHeader) {
 		return name[len(prefixHeader):], true
 	}
 	return nil, true
+}
+
+// hasPrefix is strings.HasPrefix without the copy that making a string of name takes.
+func hasPrefix(name []byte, prefix string) bool {
+	return len(name) >= len(prefix) && string(name[:len(prefix)]) == prefix
 }
 
 // setValue applies the header kafka.value, which says that the payload is but a placeholder.
@@ -141,7 +146,8 @@ func (v *view) eachHeader(f func(name, value []byte)) {
 		name, value, rest, _ = takeEnvelopeHeader(rest) // openEnvelope has checked
 		f(name, value)
 	}
-	for it := (entryIter{rest: v.userHeaders}); it.next(); {
+	it := entryIter{rest: v.userHeaders} // not in the loop's head, where each turn would copy it
+	for it.next() {
 		switch name, isReserved := cutReserved(it.name); {
 		case !isReserved:
 			f(it.name, it.value)

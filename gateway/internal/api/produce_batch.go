@@ -6,7 +6,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -41,6 +40,7 @@ func (r *batchRefusal) fill(out *kmsg.ProduceResponseTopicPartition) {
 }
 
 const (
+	messageForm       = 192
 	minRecordSlot     = 64 // bytes of the partition cap that one record stands for
 	headersPerSlot    = 3
 	zstdSince         = 7
@@ -64,12 +64,12 @@ func (a *API) decodeForProduce(ctx context.Context, version int16, records []byt
 		return nil, decodeRefusal(err)
 	}
 	bound = min(bound, limits.MaxBytes)
-	// A first guess at the messages: what the records have, and 128 bytes for the form of each.
+	// A first guess at the messages: what the records have, and what the form of each takes with a key and some headers.
 	header, err := recordcodec.ParseHeader(records)
 	if err != nil {
 		return nil, decodeRefusal(err)
 	}
-	need := int64(2*bound) + 128*int64(min(max(header.Count, 0), int32(limits.MaxRecords)))
+	need := int64(2*bound) + messageForm*int64(min(max(header.Count, 0), int32(limits.MaxRecords)))
 	for {
 		if err := a.DecodeBudget.Acquire(ctx, need); err != nil {
 			if errors.Is(err, budget.ErrTooLarge) {
@@ -180,7 +180,7 @@ func mapRefusal(err error) *batchRefusal {
 		return decodeRefusal(err)
 	}
 	if errors.Is(err, mapping.ErrTimestamp) {
-		text := "One or more records have been rejected due to invalid timestamp"
+		text := textInvalidTimestamp
 		return &batchRefusal{code: invalidTimestamp, text: &text, logStart: true, records: []kmsg.ProduceResponseTopicPartitionErrorRecord{
 			errorRecord(record.Index, "Timestamp of message with offset %d is out of range.", record.Index)}}
 	}
@@ -193,29 +193,27 @@ func errorRecord(index int, format string, args ...any) kmsg.ProduceResponseTopi
 	return r
 }
 
-// checkTimestamps finds the largest timestamp, and refuses the batch when records lie too far in the future
+// checkTimestamps notes the largest timestamp, and refuses the batch when records lie too far in the future
 // (org.apache.kafka.storage.internals.log.LogValidator).
 func (m *messageBatch) checkTimestamps(batch *recordcodec.Batch, now time.Time) *batchRefusal {
 	latest := now.Add(timestampAfterMax).UnixMilli()
-	m.maxTimestamp = math.MinInt64
-	var bad []kmsg.ProduceResponseTopicPartitionErrorRecord
-	i := 0
-	for it := batch.Records(); it.Next(); i++ {
-		ts := it.Record.Timestamp
-		if ts > m.maxTimestamp {
-			m.maxTimestamp, m.maxTimestampIndex = ts, i
-		}
-		if ts > latest && len(bad) < maxErrorRecords {
-			bad = append(bad, errorRecord(i, "Timestamp %d of message with offset %d is out of range. The timestamp should be within [%s, %d]", ts, i, earliestTimestamp(now), latest))
-		}
-	}
-	if bad == nil {
+	m.maxTimestamp, m.maxTimestampIndex = batch.MaxTimestamp()
+	if m.maxTimestamp <= latest {
 		return nil
 	}
-	text := "One or more records have been rejected due to invalid timestamp"
+	var bad []kmsg.ProduceResponseTopicPartitionErrorRecord
+	i := 0
+	for it := batch.Records(); it.Next() && len(bad) < maxErrorRecords; i++ {
+		if ts := it.Record.Timestamp; ts > latest {
+			bad = append(bad, errorRecord(i, "Timestamp %d of message with offset %d is out of range. The timestamp should be within [%d, %d]", ts, i, earliestTimestamp(now), latest))
+		}
+	}
+	text := textInvalidTimestamp
 	return &batchRefusal{code: invalidTimestamp, records: bad, text: &text, logStart: true}
 }
 
+const textInvalidTimestamp = "One or more records have been rejected due to invalid timestamp"
+
 // earliestTimestamp is the lower bound that Kafka prints with the default message.timestamp.before.max.ms, the largest
 // 64-bit number: now minus that.
-func earliestTimestamp(now time.Time) string { return fmt.Sprint(now.UnixMilli() - math.MaxInt64) }
+func earliestTimestamp(now time.Time) int64 { return now.UnixMilli() - math.MaxInt64 }
