@@ -34,7 +34,7 @@ type Config struct {
 	// DialTimeout bounds connecting and signing in (5 s). CallTimeout is when a connection that owes an answer
 	// counts as hung (10 s); callers' contexts end their own waiting earlier.
 	DialTimeout, CallTimeout time.Duration
-	// MaxAnswerSize is the largest answer read, in bytes (256 MiB).
+	// MaxAnswerSize is the largest answer read, in bytes (128 MiB: two messages of the largest size).
 	MaxAnswerSize int
 
 	// TopicViewAge is how long names, ids and partition counts may be served from memory (1 s).
@@ -55,7 +55,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.IdleTimeout, 10*time.Minute)
 	setDefault(&c.DialTimeout, 5*time.Second)
 	setDefault(&c.CallTimeout, 10*time.Second)
-	setDefault(&c.MaxAnswerSize, 256<<20)
+	setDefault(&c.MaxAnswerSize, 128<<20)
 	setDefault(&c.TopicViewAge, time.Second)
 	setDefault(&c.LaneIdle, 10*time.Minute)
 	setDefault(&c.LaneQueue, 4096)

@@ -107,7 +107,7 @@ func (l *lane) locate(ctx context.Context, c *conn, verifying []*call, group []*
 		}
 		if err == nil {
 			l.next = next
-			l.st.wrote(l.partition, base, next, groupBytes(group), asked)
+			l.st.wrote(l.partition, base, int64(count), next, groupBytes(group), asked)
 			return base, nil
 		}
 	}
@@ -159,7 +159,7 @@ func (l *lane) settle(ctx context.Context, group []*Append, count int, cause err
 			base, found, ferr := l.find(ctx, group[0].firstID, count, next)
 			if found {
 				l.next, l.epoch = next, l.st.b.epoch.Load()
-				l.st.advance(l.partition, next, asked)
+				l.st.wrote(l.partition, base, int64(count), next, groupBytes(group), asked)
 				return base, nil
 			}
 			if ferr == nil {

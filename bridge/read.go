@@ -33,7 +33,7 @@ func (b *Bridge) Read(ctx context.Context, s *Session, t *Topic, partition int32
 			continue
 		}
 		if err == nil && (m.Count > 0 || m.Current > 0) {
-			b.states.of(t).advance(partition, m.Current+1, asked)
+			b.states.of(t).read(partition, m.Current+1, int64(len(m.Messages)/max(m.Count, 1)), asked)
 		}
 		return m, err
 	}

@@ -34,15 +34,9 @@ func (s *sharedCall[T]) do(ctx context.Context) (T, error) {
 	s.mu.Lock()
 	f := s.next
 	if f == nil {
-		f = &flight[T]{done: make(chan struct{})}
-		if s.running == nil {
-			if !s.owner.spawn(s.run) {
-				s.mu.Unlock()
-				return zero, ErrClosed
-			}
-			s.running = f
-		} else {
-			s.next = f
+		if f = s.launch(); f == nil {
+			s.mu.Unlock()
+			return zero, ErrClosed
 		}
 	}
 	s.mu.Unlock()
@@ -52,6 +46,30 @@ func (s *sharedCall[T]) do(ctx context.Context) (T, error) {
 	case <-ctx.Done():
 		return zero, fmt.Errorf("bridge: waiting for a shared answer: %w", context.Cause(ctx))
 	}
+}
+
+// start begins a load for nobody, unless one is under way.
+func (s *sharedCall[T]) start() {
+	s.mu.Lock()
+	if s.running == nil {
+		s.launch()
+	}
+	s.mu.Unlock()
+}
+
+// launch makes the next flight: it takes off now, or when the running one has landed. It returns nil when the owner is
+// closed. mu is held.
+func (s *sharedCall[T]) launch() *flight[T] {
+	f := &flight[T]{done: make(chan struct{})}
+	switch {
+	case s.running != nil:
+		s.next = f
+	case s.owner.spawn(s.run):
+		s.running = f
+	default:
+		return nil
+	}
+	return f
 }
 
 // run performs flights until nobody waits for another.

@@ -4,6 +4,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -16,7 +17,8 @@ import (
 type Bounds struct {
 	Start int64 // the first offset kept
 	Next  int64 // the offset that the next record gets: Kafka's high watermark
-	// MessageSize is the average size in Iggy's form, header included, in bytes; 0 when there are no messages.
+	// MessageSize is the size in Iggy's form, header included, in bytes, that messages had lately: of those read or
+	// written last by this gateway, else the partition's average; 0 when nothing is known.
 	MessageSize int64
 	// Bytes grows by the sizes of the messages written, so that the difference of two Bounds says how much came in
 	// between. Exact for this gateway's own writes and in Iggy's answers, in between them an estimate.
@@ -95,13 +97,16 @@ type partitionState struct {
 	asOf    time.Time // next was the truth at this moment
 	start   int64
 	removed int64 // next - messages kept, when start was learnt; -1: not yet
-	size    int64 // average message size
+	average int64 // message size in the whole partition
+	recent  int64 // message size where this gateway last read or wrote; 0: it has not
 	bytes   int64 // of all messages before next, those that retention took away not counted
 }
 
 func (p *partitionState) boundsNow() Bounds {
-	return Bounds{Start: p.start, Next: p.next, MessageSize: p.size, Bytes: p.bytes}
+	return Bounds{Start: p.start, Next: p.next, MessageSize: p.messageSize(), Bytes: p.bytes}
 }
+
+func (p *partitionState) messageSize() int64 { return cmp.Or(p.recent, p.average) }
 
 // end is where a partition ends, and how many bytes lie before it; -1: not known.
 type end struct{ next, bytes int64 }
@@ -121,7 +126,7 @@ func (p *partitionState) learn(e end, asked, answered time.Time) bool {
 	before, knew := p.next, p.known
 	if !p.known || asked.After(p.asOf) || e.next > p.next {
 		if e.bytes < 0 {
-			e.bytes = p.bytes + max(e.next-p.next, 0)*p.size
+			e.bytes = p.bytes + max(e.next-p.next, 0)*p.messageSize()
 		}
 		p.next, p.bytes = e.next, e.bytes
 	}
@@ -132,17 +137,21 @@ func (p *partitionState) learn(e end, asked, answered time.Time) bool {
 	return !knew || p.next != before
 }
 
-// advance is learn for one partition, and wakes who waits.
-func (st *topicState) advance(p int32, next int64, asked time.Time) {
+// read takes in what a poll told: where the partition ends, and how large its messages were on average, 0 if it brought
+// none. It wakes who waits.
+func (st *topicState) read(p int32, next, size int64, asked time.Time) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.part(p).learn(end{next, -1}, asked, time.Now()) {
+	part := st.part(p)
+	part.recent = cmp.Or(size, part.recent)
+	if part.learn(end{next, -1}, asked, time.Now()) {
 		st.wake()
 	}
 }
 
-// wrote is advance for a send of this gateway's own: messages of so many bytes lie from base to next.
-func (st *topicState) wrote(p int32, base, next, bytes int64, asked time.Time) {
+// wrote takes in a send of this gateway's own: messages of so many bytes lie from base on, and the partition ends at
+// next. It wakes who waits.
+func (st *topicState) wrote(p int32, base, count, next, bytes int64, asked time.Time) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	part := st.part(p)
@@ -150,9 +159,7 @@ func (st *topicState) wrote(p int32, base, next, bytes int64, asked time.Time) {
 	if part.known && part.next == base {
 		e.bytes = part.bytes + bytes
 	}
-	if part.size == 0 && next > base {
-		part.size = bytes / (next - base)
-	}
+	part.recent = bytes / count
 	if part.learn(e, asked, time.Now()) {
 		st.wake()
 	}
@@ -200,7 +207,7 @@ func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
 			changed = true
 		}
 		if d.Messages > 0 {
-			p.size = int64(d.Size / d.Messages)
+			p.average = int64(d.Size / d.Messages)
 		}
 		switch removed := next - kept; {
 		case removed <= 0:
@@ -256,6 +263,14 @@ func (st *topicState) learnStart(ctx context.Context, partition int32, bounds *B
 // in the answer. The slice is shared with others who asked at the same time: it must not be changed.
 func (b *Bridge) Bounds(ctx context.Context, t *Topic) ([]Bounds, error) {
 	return b.states.of(t).ends.do(ctx)
+}
+
+// BoundsAge is how long ago Iggy was last asked about all partitions of t.
+func (b *Bridge) BoundsAge(t *Topic) time.Duration {
+	st := b.states.of(t)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return time.Since(st.asOf)
 }
 
 // KnownBounds returns what is known of a partition without asking: from its lane, from records read, from the last

@@ -95,6 +95,19 @@ func (b *Bridge) Topics(ctx context.Context) (*TopicView, error) {
 	return b.TopicsWithin(ctx, b.cfg.TopicViewAge)
 }
 
+// TopicsNow returns the newest view without waiting for Iggy, nil when there is none or a change made it void. When it
+// is older than Config.TopicViewAge, a newer one is asked for meanwhile.
+func (b *Bridge) TopicsNow() *TopicView {
+	v := &b.view
+	v.mu.Lock()
+	current, old := v.current, time.Since(v.asOf) > b.cfg.TopicViewAge
+	v.mu.Unlock()
+	if old {
+		v.reload.start()
+	}
+	return current
+}
+
 // TopicsWithin is Topics with another age.
 func (b *Bridge) TopicsWithin(ctx context.Context, age time.Duration) (*TopicView, error) {
 	v := &b.view

@@ -108,6 +108,9 @@ func (c Config) validate() error {
 	if !validPassword(c.Password) {
 		faults = append(faults, errors.New("root password is not 3 to 100 bytes"))
 	}
+	if c.LoseUnflushed && c.InMemory {
+		faults = append(faults, errors.New("memory loses everything, not only what was not flushed"))
+	}
 	if c.MaxConnections < 0 || c.MaxSendSize < 0 || c.IOTimeout < 0 {
 		faults = append(faults, errors.New("a limit is negative"))
 	}

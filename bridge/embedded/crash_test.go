@@ -7,30 +7,43 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
-// The environment that makes the test binary a server: on the folder that the
-// first variable names, and losing what was not flushed if the second is set.
-const (
-	crashDirVariable  = "EMBEDDED_TEST_SERVE"
-	crashLoseVariable = "EMBEDDED_TEST_LOSE"
-)
+// crashVariable makes the test binary a server: its value is an apartConfig as JSON.
+const crashVariable = "EMBEDDED_TEST_SERVE"
+
+// apartConfig is what the tests here need of a Config.
+type apartConfig struct {
+	DataDir         string
+	LoseUnflushed   bool
+	SegmentSize     uint64
+	CleanerInterval time.Duration
+}
 
 // serveUntilKilled is the other process of the tests here.
-func serveUntilKilled(dir string) {
-	s, err := Start(context.Background(), Config{DataDir: dir, LoseUnflushed: os.Getenv(crashLoseVariable) != ""})
+func serveUntilKilled(value string) {
+	var cfg apartConfig
+	err := json.Unmarshal([]byte(value), &cfg)
+	var s *Server
+	if err == nil {
+		s, err = Start(context.Background(), Config{
+			DataDir: cfg.DataDir, LoseUnflushed: cfg.LoseUnflushed,
+			SegmentSize: cfg.SegmentSize, CleanerInterval: cfg.CleanerInterval,
+		})
+	}
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
@@ -40,10 +53,14 @@ func serveUntilKilled(dir string) {
 }
 
 // serveApart starts a server in another process, which kill ends with signal 9.
-func serveApart(t *testing.T, dir string, env ...string) (addr string, kill func()) {
+func serveApart(t *testing.T, cfg apartConfig) (addr string, kill func()) {
 	t.Helper()
+	value, err := json.Marshal(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(append(os.Environ(), crashDirVariable+"="+dir), env...)
+	cmd.Env = append(os.Environ(), crashVariable+"="+string(value))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -71,7 +88,8 @@ const (
 	crashSenders    = 6
 	crashPartitions = 3
 	crashRounds     = 50
-	crashBatch      = 10 // messages in one send
+	crashBatch      = 10      // messages in one send
+	crashSegment    = 1 << 20 // bytes
 )
 
 // crashes is what the clients of TestKill learned, over all rounds.
@@ -104,7 +122,9 @@ func TestKill(t *testing.T) {
 		if len(all) < len(c.seen[partition]) {
 			t.Errorf("partition %d: %d messages were polled, %d are left", partition, len(c.seen[partition]), len(all))
 		}
+		size := uint64(0)
 		for i, msg := range all {
+			size += uint64(len(msg))
 			if got := iggywire.MessageOffset(msg); got != uint64(i) {
 				t.Fatalf("partition %d: message %d has offset %d", partition, i, got)
 			}
@@ -119,6 +139,10 @@ func TestKill(t *testing.T) {
 			sends[id/crashBatch]++
 		}
 		polled += len(c.seen[partition])
+		if segments := partitionsOf(t, conn)[partition].Segments; segments != uint32(size/crashSegment)+1 {
+			// A segment is over its size by less than a send, which here does not add up to one.
+			t.Errorf("partition %d: %d segments for %d bytes", partition, segments, size)
+		}
 	}
 	count := 0
 	c.acknowledged.Range(func(id, _ any) bool {
@@ -143,7 +167,7 @@ func crashID(msg []byte) uint64 { return binary.LittleEndian.Uint64(msg[8:]) }
 
 // crash runs a server, sends to it and kills it in the middle.
 func (c *crashes) crash(t *testing.T, dir string, round int) {
-	addr, kill := serveApart(t, dir)
+	addr, kill := serveApart(t, apartConfig{DataDir: dir, SegmentSize: crashSegment})
 	if round == 0 {
 		createCrashTopic(t, addr)
 	}
@@ -264,9 +288,14 @@ func crashSend(t *testing.T, send uint64, partition uint32) []byte {
 // pollAll returns all messages of a partition of topic t in stream s.
 func pollAll(tb testing.TB, conn net.Conn, partition uint32) [][]byte {
 	tb.Helper()
+	return pollAllFrom(tb, conn, partition, 0)
+}
+
+func pollAllFrom(tb testing.TB, conn net.Conn, partition uint32, first uint64) [][]byte {
+	tb.Helper()
 	var all [][]byte
 	for {
-		r, err := iggywire.ParsePollResult(do(tb, conn, crashPoll(partition, uint64(len(all)))))
+		r, err := iggywire.ParsePollResult(do(tb, conn, crashPoll(partition, first+uint64(len(all)))))
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -289,80 +318,4 @@ func crashPoll(partition uint32, offset uint64) iggywire.Poll {
 		Stream:   iggywire.NamedID("s"), Topic: iggywire.NamedID("t"), HasPartition: true, Partition: partition,
 		Strategy: iggywire.PollOffset, Value: offset, Count: 333,
 	}
-}
-
-// TestLoseUnflushed kills a server that is to lose what a real one had not flushed
-// and starts it again: it lost just that, and gives the offsets out again.
-func TestLoseUnflushed(t *testing.T) {
-	dir := t.TempDir()
-	addr, kill := serveApart(t, dir, crashLoseVariable+"=1")
-	conn := dialAddr(t, addr)
-	login(t, conn)
-	createTopic(t, conn, 4)
-	fill(t, conn, 0, 1050) // 1,030, in tens, are flushed for their number
-	fill(t, conn, 1, 20)
-	do(t, conn, iggywire.FlushUnsaved{Stream: iggywire.NamedID("s"), Topic: iggywire.NamedID("t"), Partition: 1})
-	fill(t, conn, 1, 5)
-	large := sendBody(t, "s", "t", message(1, strings.Repeat("x", flushBytes)))
-	fill(t, conn, 2, 3)
-	if got, want := counts(t, conn), []uint64{1050, 25, 3, 0}; !slices.Equal(got, want) {
-		t.Errorf("%d messages before the kill, want %d", got, want)
-	}
-	kill()
-
-	// The next life loses, too: what came after the flush that is due to size.
-	addr, kill = serveApart(t, dir, crashLoseVariable+"=1")
-	conn = dialAddr(t, addr)
-	login(t, conn)
-	if got, want := counts(t, conn), []uint64{1030, 20, 0, 0}; !slices.Equal(got, want) {
-		t.Errorf("%d messages after the kill, want %d", got, want)
-	}
-	if status, _ := roundTrip(t, conn, iggywire.CodeSendMessages, large); status != iggywire.StatusOK {
-		t.Fatal(status)
-	}
-	fill(t, conn, 0, 4)
-	fill(t, conn, 2, 2)
-	kill()
-
-	// A server that is closed loses nothing, and one that need not lose keeps all.
-	cfg := Config{DataDir: dir, LoseUnflushed: true}
-	s := startServer(t, cfg)
-	conn = dial(t, s)
-	login(t, conn)
-	if got, want := counts(t, conn), []uint64{1031, 20, 0, 0}; !slices.Equal(got, want) {
-		t.Errorf("%d messages after the second kill, want %d", got, want)
-	}
-	fill(t, conn, 3, 7)
-	all := pollAll(t, conn, 3)
-	if len(all) != 7 || iggywire.MessageOffset(all[6]) != 6 {
-		t.Errorf("%d messages polled", len(all))
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	addr, kill = serveApart(t, dir, crashLoseVariable+"=1")
-	conn = dialAddr(t, addr)
-	login(t, conn)
-	fill(t, conn, 3, 1)
-	kill()
-	cfg.LoseUnflushed = false
-	s = startServer(t, cfg)
-	conn = dial(t, s)
-	login(t, conn)
-	if got, want := counts(t, conn), []uint64{1031, 20, 0, 8}; !slices.Equal(got, want) {
-		t.Errorf("%d messages in the end, want %d", got, want)
-	}
-}
-
-// counts returns the number of messages in each partition of topic t in stream s.
-func counts(tb testing.TB, conn net.Conn) (all []uint64) {
-	tb.Helper()
-	details, _, err := iggywire.ParseTopicDetails(do(tb, conn, iggywire.GetTopic{Stream: iggywire.NamedID("s"), Topic: iggywire.NamedID("t")}))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, p := range details.PartitionList {
-		all = append(all, p.Messages)
-	}
-	return all
 }

@@ -12,7 +12,8 @@
 // the offset of an acknowledged message is never given to another one. A send is
 // kept as a whole or not at all. A poll never shows a message that is not
 // durable yet. The order of a partition's messages is that in which their sends
-// arrived.
+// arrived. When the disk fails, nothing is acknowledged any more, and
+// [Server.Close] tells why.
 //
 // # Duties
 //
@@ -22,12 +23,15 @@
 //	               out, and one that writes the answers in their order
 //	catalog        streams, topics, groups, users, tokens: one mutex, short critical
 //	               sections
-//	partition      gives out offsets, knows what is durable
+//	partition      gives out offsets, knows what is durable and where segments begin
+//	cleaner        a goroutine of the server: takes away segments that retention
+//	               does not keep
 //	store          records of the catalogue and logs of messages: in memory, or
 //	               in Pebble with one goroutine that commits for everybody
 //
 // Locks are taken in this order: catalog.mu, partition.appendMu, partition.mu,
-// the store's. Nothing waits for a disk or a peer while holding one.
+// the store's. Nothing waits for a disk or a peer while holding one, but for
+// [Server.Lose] and the start.
 //
 // See README.md for what a real server does and this one does not.
 package embedded

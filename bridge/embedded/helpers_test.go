@@ -16,8 +16,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(crashDirVariable); dir != "" {
-		serveUntilKilled(dir)
+	if cfg := os.Getenv(crashVariable); cfg != "" {
+		serveUntilKilled(cfg)
 	}
 	if os.Getenv(abandonVariable) != "" {
 		os.Exit(m.Run())
@@ -135,4 +135,16 @@ func sendBodyTo(tb testing.TB, partition uint32, stream, topic string, messages 
 		tb.Fatal(err)
 	}
 	return append(body, all...)
+}
+
+// partitionsOf describes the partitions of topic t in stream s.
+func partitionsOf(tb testing.TB, conn net.Conn) []iggywire.Partition {
+	tb.Helper()
+	details, found, err := iggywire.ParseTopicDetails(do(tb, conn, iggywire.GetTopic{
+		Stream: iggywire.NamedID("s"), Topic: iggywire.NamedID("t"),
+	}))
+	if err != nil || !found {
+		tb.Fatal(found, err)
+	}
+	return details.PartitionList
 }

@@ -32,6 +32,9 @@ func (s *Server) load() error {
 	if err := l.read(records); err != nil {
 		return err
 	}
+	for id := range l.segments {
+		return fmt.Errorf("partition %d of incarnation %d has segments and is missing", id.partition, id.incarnation)
+	}
 	l.finish()
 	if status := s.commit(edit{records: l.changes})(); status != iggywire.StatusOK {
 		return status
@@ -145,11 +148,13 @@ func (l *loader) topic(b []byte) error {
 	}
 	for i, createdAt := range stored.Partitions {
 		id := logID{incarnation: t.incarnation, partition: uint32(i)}
+		segments := l.segments[id]
+		delete(l.segments, id)
 		log, last, err := l.server.store.open(id)
 		if err != nil {
 			return fmt.Errorf("log of partition %d: %w", i, err)
 		}
-		p := l.server.newPartition(id, createdAt, log, last, l.segments[id])
+		p := l.server.newPartition(id, createdAt, log, last, segments)
 		t.partitions = append(t.partitions, p)
 		l.logs[p.logID] = p
 	}

@@ -395,12 +395,13 @@ func TestAllocation(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for name, cfg := range map[string]Config{
-		"no store":       {},
-		"two stores":     {InMemory: true, DataDir: "x"},
-		"short name":     {InMemory: true, Username: "x"},
-		"short password": {InMemory: true, Password: "x"},
-		"negative limit": {InMemory: true, MaxConnections: -1},
-		"bad address":    {InMemory: true, Addr: "nowhere"},
+		"no store":        {},
+		"two stores":      {InMemory: true, DataDir: "x"},
+		"short name":      {InMemory: true, Username: "x"},
+		"short password":  {InMemory: true, Password: "x"},
+		"nothing to lose": {InMemory: true, LoseUnflushed: true},
+		"negative limit":  {InMemory: true, MaxConnections: -1},
+		"bad address":     {InMemory: true, Addr: "nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if s, err := Start(t.Context(), cfg); err == nil {

@@ -88,7 +88,7 @@ const (
 
 // deletionDelay is how long a deletion of many messages may stay in memory, where
 // it brings back no space on the disk.
-const deletionDelay = 5 * time.Second
+const deletionDelay = time.Second
 
 // openPebble opens the store in a folder of fs. With durable, a write is done
 // when it is on the disk, else when Pebble has it in memory.
@@ -100,7 +100,7 @@ func openPebble(fs vfs.FS, dir string, durable bool) (store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder in use: %w", err)
 	}
-	s := &pebbleStore{lock: lock, sync: pebble.Sync, failure: failure{made: make(chan struct{})}}
+	s := &pebbleStore{lock: lock, sync: pebble.Sync, failure: failure{made: make(chan struct{}), stopped: make(chan struct{})}}
 	if !durable {
 		s.sync = pebble.NoSync
 	}

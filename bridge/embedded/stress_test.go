@@ -25,7 +25,7 @@ const (
 func TestStress(t *testing.T) {
 	for name, cfg := range stores(t) {
 		t.Run(name, func(t *testing.T) {
-			cfg.SegmentSize, cfg.CleanerInterval, cfg.LoseUnflushed = 300, -1, true
+			cfg.SegmentSize, cfg.CleanerInterval, cfg.LoseUnflushed = 300, -1, !cfg.InMemory
 			s := startServer(t, cfg)
 			conn := dial(t, s)
 			login(t, conn)
