@@ -1,0 +1,144 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+)
+
+// load reads settings as the program does; every gateway here keeps its Iggy in memory and takes any free ports.
+func load(t *testing.T, settings ...string) config.Config {
+	t.Helper()
+	cfg, err := config.Load(nil, append([]string{
+		"IGGY_KAFKA_EMBEDDED=true", "IGGY_KAFKA_EMBEDDED_STORE=memory", "IGGY_KAFKA_BIND_ADDR=127.0.0.1:0",
+	}, settings...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// addrOf is a log handler that passes on the address of a message.
+type addrOf struct {
+	message string
+	addr    chan string
+}
+
+func (h addrOf) Enabled(context.Context, slog.Level) bool { return true }
+func (h addrOf) WithAttrs([]slog.Attr) slog.Handler       { return h }
+func (h addrOf) WithGroup(string) slog.Handler            { return h }
+func (h addrOf) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if r.Message == h.message && a.Key == "addr" {
+			h.addr <- a.Value.String()
+		}
+		return true
+	})
+	return nil
+}
+
+// start runs a gateway and returns where it serves and what ends it.
+func start(t *testing.T, cfg config.Config) (addr string, stop func() error) {
+	t.Helper()
+	serving := addrOf{"serving kafka clients", make(chan string, 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, cfg, slog.New(serving)) }()
+	select {
+	case addr = <-serving.addr:
+	case err := <-ended:
+		cancel()
+		t.Fatalf("did not start: %v", err)
+	}
+	return addr, func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func TestRunAndStop(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	addr, stop := start(t, load(t))
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := stop(); err != nil {
+		t.Errorf("a stop that was asked for: %v", err)
+	}
+	if _, err := net.Dial("tcp", addr); err == nil {
+		t.Error("still listening")
+	}
+}
+
+func TestDetached(t *testing.T) {
+	addr, stop := start(t, load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_BRIDGE_ENABLED=false"))
+	if addr == "" {
+		t.Error("no address")
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	badMap := filepath.Join(t.TempDir(), "topics.toml")
+	if err := os.WriteFile(badMap, []byte("default_stream = ''\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	notADir := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(notADir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name     string
+		settings []string
+		want     string
+	}{
+		{"port taken", []string{"IGGY_KAFKA_BIND_ADDR=" + taken.Addr().String()}, "IGGY_KAFKA_BIND_ADDR " + taken.Addr().String()},
+		{"topic map missing", []string{"IGGY_KAFKA_TOPIC_MAP_PATH=/nowhere.toml"}, "IGGY_KAFKA_TOPIC_MAP_PATH"},
+		{"topic map bad", []string{"IGGY_KAFKA_TOPIC_MAP_PATH=" + badMap}, "default_stream"},
+		{"data folder is a file", []string{"IGGY_KAFKA_EMBEDDED_STORE=durable", "IGGY_KAFKA_DATA_DIR=" + notADir}, notADir},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			err := Run(t.Context(), load(t, tc.settings...), slog.New(slog.DiscardHandler))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v; want a mention of %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// A stop while the gateway still tries to reach Iggy is no failure.
+func TestStopWhileConnecting(t *testing.T) {
+	cfg := load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_PASSWORD=x", "IGGY_KAFKA_IGGY_ADDR=127.0.0.1:1")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := Run(ctx, cfg, slog.New(slog.DiscardHandler)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDetachedClusterID(t *testing.T) {
+	if a, b := detachedClusterID(0), detachedClusterID(1); len(a) != 22 || a == b || a != detachedClusterID(0) {
+		t.Errorf("%q %q", a, b)
+	}
+}
