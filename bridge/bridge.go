@@ -95,8 +95,27 @@ func (b *Bridge) prepare(ctx context.Context) error {
 			b.clusterID = clusterID(details.ID, details.CreatedAt)
 		}
 	}
-	_, err := b.Topics(ctx)
-	return err
+	view, err := b.Topics(ctx)
+	if err != nil {
+		return err
+	}
+	return b.checkPoll(ctx, view)
+}
+
+// checkPoll makes sure that the user may poll: each append is verified by a poll.
+func (b *Bridge) checkPoll(ctx context.Context, view *TopicView) error {
+	for _, t := range view.Topics {
+		if t.Partitions == 0 {
+			continue
+		}
+		m, err := b.poll(ctx, b.self, pollRequest(t.Iggy, 0, iggywire.PollOffset, 0, 0))
+		if IsUnauthorized(err) {
+			return fmt.Errorf("bridge: the gateway's iggy user %q must be able to poll messages: %w", b.cfg.Username, err)
+		}
+		m.Release()
+		return nil // whatever else went wrong shows where it matters
+	}
+	return nil
 }
 
 // Self is the session of the gateway's own user.
@@ -108,8 +127,16 @@ func (b *Bridge) ClusterID() string { return b.clusterID }
 
 // Close stops what runs, fails what waits with ErrClosed, and signs the connections out within ctx.
 func (b *Bridge) Close(ctx context.Context) {
+	pools := []*connPool{b.self.writes, b.self.reads, b.control}
+	// A write that Iggy does not take would hold its lane for longer.
+	stop := context.AfterFunc(ctx, func() {
+		for _, p := range pools {
+			p.abort()
+		}
+	})
+	defer stop()
 	b.owner.close()
-	for _, p := range []*connPool{b.self.writes, b.self.reads, b.control} {
+	for _, p := range pools {
 		p.close(ctx)
 	}
 }

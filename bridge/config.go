@@ -14,7 +14,8 @@ import (
 // Config says how to reach one Iggy server and within which bounds. Zero values of the optional fields take the
 // defaults named beside them.
 type Config struct {
-	// Addr is host:port of Iggy's TCP listener. TLS, when not nil, wraps every connection.
+	// Addr is host:port of Iggy's TCP listener. TLS, when not nil, wraps every connection; without a ServerName the host
+	// of Addr must be in the server's certificate.
 	Addr string
 	TLS  *tls.Config
 	// Username and Password are the gateway's own Iggy user.
@@ -66,6 +67,18 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c
+}
+
+// tlsFor names the server that the certificate must be for.
+func (c *Config) tlsFor() *tls.Config {
+	if c.TLS.ServerName != "" || c.TLS.InsecureSkipVerify {
+		return c.TLS
+	}
+	named := c.TLS.Clone()
+	if host, _, err := net.SplitHostPort(c.Addr); err == nil {
+		named.ServerName = host
+	}
+	return named
 }
 
 func setDefault[T comparable](v *T, def T) {

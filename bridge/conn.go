@@ -6,7 +6,6 @@ package bridge
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -49,12 +48,12 @@ func (a answer) release() { a.body.release() }
 
 // call is one request in flight. Exactly one of the reader goroutine and fail completes it.
 type call struct {
-	code     iggywire.Code
-	deadline time.Time // when the connection counts as hung
-	done     chan struct{}
-	ans      answer
-	err      error
-	// abandoned is set by a waiter that gave up; then whoever completes the call releases the answer.
+	code iggywire.Code
+	done chan struct{} // closed once the call is decided, also when nobody waits any more
+	ans  answer
+	err  error
+	// state is settled between who completes the call and who gives up waiting for it: an answer that nobody waits
+	// for is released by the completer.
 	state atomic.Int32
 }
 
@@ -68,7 +67,6 @@ func (c *call) complete(a answer, err error) {
 	c.ans, c.err = a, err
 	if !c.state.CompareAndSwap(callPending, callCompleted) {
 		a.release()
-		return
 	}
 	close(c.done)
 }
@@ -110,6 +108,7 @@ type conn struct {
 
 	load     atomic.Int32 // calls in flight or waiting to be sent, for the pool's choice
 	lastUsed atomic.Int64 // unix ns of the last request
+	signedIn atomic.Bool
 	lost     func(*conn, error)
 	readDone chan struct{}
 }
@@ -142,7 +141,7 @@ func (c *conn) send(ctx context.Context, frames ...frame) ([]*call, error) {
 	calls := make([]*call, len(frames))
 	c.scratch = c.scratch[:0]
 	for i := range frames {
-		calls[i] = &call{code: frames[i].code, deadline: now.Add(c.callTimeout), done: make(chan struct{})}
+		calls[i] = &call{code: frames[i].code, done: make(chan struct{})}
 		c.scratch = iggywire.AppendRequestHeader(c.scratch, frames[i].code, frames[i].size())
 	}
 	c.iov = c.iov[:0]
@@ -163,10 +162,9 @@ func (c *conn) send(ctx context.Context, frames ...frame) ([]*call, error) {
 	// The write has the connection's patience, not the caller's: a frame cut short would cost everybody the connection.
 	_ = c.nc.SetWriteDeadline(now.Add(c.callTimeout))
 	iov := c.iov // WriteTo consumes the slice it is called on
-	if _, err := iov.WriteTo(c.nc); err != nil {
+	if n, err := iov.WriteTo(c.nc); err != nil {
 		c.fail(fmt.Errorf("%w: write: %w", ErrConnectionLost, err))
-		// The last frame is not whole on the wire; with one frame, nothing was executed.
-		if len(frames) == 1 {
+		if n < int64(iggywire.HeaderSize+frames[0].size()) { // not even the first frame is whole: nothing was executed
 			return nil, fmt.Errorf("%w: write: %w", ErrUnavailable, err)
 		}
 	}
@@ -181,13 +179,14 @@ func (c *conn) enqueue(calls []*call) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, c.dead)
 	}
 	if len(c.inflight) == 0 {
-		_ = c.nc.SetReadDeadline(calls[0].deadline)
+		_ = c.nc.SetReadDeadline(time.Now().Add(c.callTimeout))
 	}
 	c.inflight = append(c.inflight, calls...)
 	return nil
 }
 
-// dequeue takes the oldest call, and gives the next one its deadline.
+// dequeue takes the oldest call. The next one gets its full time from here: what those ahead of it took is no sign that
+// the connection hangs.
 func (c *conn) dequeue() *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +197,7 @@ func (c *conn) dequeue() *call {
 	c.inflight = append(c.inflight[:0], c.inflight[1:]...)
 	c.load.Add(-1)
 	if len(c.inflight) > 0 {
-		_ = c.nc.SetReadDeadline(c.inflight[0].deadline)
+		_ = c.nc.SetReadDeadline(time.Now().Add(c.callTimeout))
 	} else {
 		_ = c.nc.SetReadDeadline(time.Time{})
 	}
@@ -254,7 +253,11 @@ func (c *conn) readLoop() {
 			c.fail(fmt.Errorf("%w: status %d with a body of %d bytes", ErrMalformed, status, n))
 			return
 		case n > c.maxAnswer:
-			c.fail(fmt.Errorf("%w: %d bytes, at most %d", ErrAnswerTooLarge, n, c.maxAnswer))
+			// Only who asked for so much is to ask for less.
+			if cl := c.dequeue(); cl != nil {
+				cl.complete(answer{}, fmt.Errorf("%w: %d bytes, at most %d", ErrAnswerTooLarge, n, c.maxAnswer))
+			}
+			c.fail(errOversized)
 			return
 		}
 		var body *buffer
@@ -297,7 +300,11 @@ func (c *conn) fail(err error) {
 	}
 }
 
-var errSignedOut = errors.New("bridge: connection closed by its owner")
+// Why we end a connection ourselves: neither says anything about the server.
+var (
+	errSignedOut = fmt.Errorf("%w: closed by its owner", ErrConnectionLost)
+	errOversized = fmt.Errorf("%w: another caller's answer was too large", ErrConnectionLost)
+)
 
 // close signs out politely within ctx and closes; it waits for the reader goroutine.
 func (c *conn) close(ctx context.Context) {

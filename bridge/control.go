@@ -12,7 +12,8 @@ import (
 )
 
 // ask sends one request on a connection of p and returns its answer, which the caller releases. It tries once more
-// on another connection when the first one was lost and asking again cannot do harm.
+// on another connection when the first try was surely not executed (nothing was sent, or the session was unknown), or
+// when its fate is open and asking again cannot do harm.
 func ask(ctx context.Context, p *connPool, req iggywire.Request, repeatable bool) (answer, error) {
 	body := req.AppendTo(nil)
 	for attempt := 0; ; attempt++ {
@@ -21,8 +22,8 @@ func ask(ctx context.Context, p *connPool, req iggywire.Request, repeatable bool
 			return answer{}, err
 		}
 		a, err := c.do(ctx, req.Code(), body)
-		again := errors.Is(err, ErrUnavailable) ||
-			repeatable && (errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrMalformed) || IsLoginFailed(err))
+		again := errors.Is(err, ErrUnavailable) || hasStatus(err, iggywire.StatusUnauthenticated) ||
+			repeatable && (errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrMalformed))
 		if !again || attempt > 0 {
 			return a, err
 		}

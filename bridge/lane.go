@@ -36,6 +36,7 @@ type lane struct {
 	// Owned by the goroutine.
 	next   int64  // the partition's next offset; -1: must be asked for
 	epoch  uint64 // of the bridge when next was learnt
+	open   *call  // a send whose outcome was given up on and which Iggy may still execute
 	header []byte // scratch for a send's header and indexes
 	verify []byte // the body of the verifying poll
 
@@ -168,31 +169,19 @@ func (l *lane) finishAll(group []*Append, err error) {
 
 // write sends a group and finishes each of its batches.
 func (l *lane) write(group []*Append) {
-	now := time.Now()
-	live := group[:0]
 	var deadline time.Time
 	for _, a := range group {
-		// Nobody waits for it any more: its client has been told that it timed out and may send it again, so
-		// writing it now could only make a duplicate.
-		if !a.Deadline.After(now) {
-			a.finish(Appended{}, fmt.Errorf("bridge: append waited in the queue: %w", context.DeadlineExceeded))
-			continue
-		}
-		live = append(live, a)
 		if a.Deadline.After(deadline) {
 			deadline = a.Deadline
 		}
 	}
-	if len(live) == 0 {
-		return
-	}
 	ctx, cancel := context.WithDeadline(l.st.b.owner.life, deadline)
 	defer cancel()
-	l.writeLive(ctx, live)
+	l.writeWithin(ctx, group)
 }
 
-func (l *lane) writeLive(ctx context.Context, group []*Append) {
-	base, err := l.place(ctx, group)
+func (l *lane) writeWithin(ctx context.Context, group []*Append) {
+	group, base, err := l.place(ctx, group)
 	if err == nil {
 		l.confirm(group, base)
 		return
@@ -202,11 +191,26 @@ func (l *lane) writeLive(ctx context.Context, group []*Append) {
 	if errors.As(err, &refused) && len(group) > 1 && !IsRetryable(err) && !IsUnknownOutcome(err) {
 		// One bad batch must fail alone.
 		for i := range group {
-			l.writeLive(ctx, group[i:i+1])
+			l.writeWithin(ctx, group[i:i+1])
 		}
 		return
 	}
 	l.finishAll(group, err)
+}
+
+// dropExpired finishes the batches that nobody waits for any more, and returns the others. Their clients have been told
+// that they timed out and may send them again, so to write them now could only make duplicates.
+func (l *lane) dropExpired(group []*Append) []*Append {
+	now := time.Now()
+	live := group[:0]
+	for _, a := range group {
+		if a.Deadline.After(now) {
+			live = append(live, a)
+			continue
+		}
+		a.finish(Appended{}, fmt.Errorf("bridge: append was not sent in time: %w", context.DeadlineExceeded))
+	}
+	return live
 }
 
 // confirm finishes the batches of a group that was written at base.
@@ -231,18 +235,16 @@ func (l *lane) logStart() int64 {
 
 // resolve makes l.next the partition's next offset, asking Iggy when it is not known for sure.
 func (l *lane) resolve(ctx context.Context) error {
+	if err := l.awaitOpen(ctx); err != nil {
+		return err
+	}
 	epoch := l.st.b.epoch.Load()
-	l.st.mu.Lock()
-	old := time.Since(l.st.asOf) > boundsAge
-	l.st.mu.Unlock()
-	sure := l.next >= 0 && l.epoch == epoch
-	if sure && !old {
+	if l.next >= 0 && l.epoch == epoch {
+		l.refreshStart()
 		return nil
 	}
 	bounds, err := l.st.ends.do(ctx)
 	switch {
-	case sure:
-		return nil // only the log start was old, and the next answers may tell it
 	case err != nil:
 		return err
 	case int(l.partition) >= len(bounds):
@@ -250,6 +252,31 @@ func (l *lane) resolve(ctx context.Context) error {
 	}
 	l.next, l.epoch = bounds[l.partition].Next, epoch
 	return nil
+}
+
+// awaitOpen waits until a send that was given up on can change nothing any more: it was answered, or its connection is
+// gone. To send something else before that could turn the order of the partition's batches around.
+func (l *lane) awaitOpen(ctx context.Context) error {
+	if l.open == nil {
+		return nil
+	}
+	select {
+	case <-l.open.done:
+		l.open, l.next = nil, -1
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: an earlier send is still undecided: %w", ErrUnavailable, context.Cause(ctx))
+	}
+}
+
+// refreshStart lets somebody ask for the log start when what is known of it is old. Writes do not wait for it.
+func (l *lane) refreshStart() {
+	l.st.mu.Lock()
+	old := time.Since(l.st.asOf) > boundsAge
+	l.st.mu.Unlock()
+	if old {
+		l.st.ends.start()
+	}
 }
 
 // appendHeader builds the front of a send's body in the lane's scratch and returns it with the number of messages.

@@ -291,6 +291,89 @@ func TestExpiredBatchIsNotWritten(t *testing.T) {
 	})
 }
 
+// A send that nobody waits for any more may still be executed: nothing overtakes it, by whatever connection.
+func TestNothingOvertakesAnOpenSend(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
+		top := topic(t, b, "orders", 1)
+		if _, err := write(t, b, top, 0, batch(b, 1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		f.once(iggywire.CodeSendMessages, slow)
+		first := batch(b, 2, 1)
+		first.Deadline = time.Now().Add(300 * time.Millisecond)
+		if err := b.Append(top, 0, first); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithDeadline(t.Context(), first.Deadline)
+		defer cancel()
+		if _, err := first.Wait(ctx); err == nil {
+			t.Fatal("the slow send was answered in time")
+		}
+		// Another idle connection is at hand.
+		if got, err := write(t, b, top, 0, batch(b, 3, 1)); err != nil || got.BaseOffset != 2 {
+			t.Fatalf("base %d, %v; want 2, behind the slow one", got.BaseOffset, err)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for i, m := range f.partition("orders", 0).messages {
+			if m[8] != byte(i+1) {
+				t.Errorf("offset %d holds batch %d", i, m[8])
+			}
+		}
+	})
+}
+
+// A batch whose client gives up while the lane still asks where the partition ends is not written; one that was gathered
+// with it is.
+func TestExpiredWhileTheLaneAsks(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
+		top := topic(t, b, "orders", 1)
+		f.setFault(func(code iggywire.Code) fault {
+			if code == iggywire.CodeGetTopic {
+				return slow
+			}
+			return behave
+		})
+		hasty, patient := batch(b, 1, 1), batch(b, 2, 1)
+		hasty.Deadline = time.Now().Add(500 * time.Millisecond)
+		for _, a := range []*Append{hasty, patient} {
+			if err := b.Append(top, 0, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := patient.Wait(t.Context()); err != nil || got.BaseOffset != 0 {
+			t.Errorf("patient: %d %v", got.BaseOffset, err)
+		}
+		if _, err := hasty.Wait(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("hasty: %v", err)
+		}
+		if n := len(f.partition("orders", 0).messages); n != 1 {
+			t.Errorf("%d messages written", n)
+		}
+	})
+}
+
+// To learn the log start anew is no reason for a write to wait.
+func TestWritesDoNotWaitForTheLogStart(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
+		top := topic(t, b, "orders", 1)
+		if _, err := write(t, b, top, 0, batch(b, 1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		f.setFault(func(code iggywire.Code) fault {
+			if code == iggywire.CodeGetTopic {
+				return hang
+			}
+			return behave
+		})
+		start := time.Now()
+		if _, err := write(t, b, top, 0, batch(b, 2, 1)); err != nil || time.Since(start) > 0 {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
 func TestLaneBounds(t *testing.T) {
 	inBubble(t, func(c *Config) { c.LaneQueue = 3 }, func(t *testing.T, f *fakeIggy, b *Bridge) {
 		top := topic(t, b, "orders", 1)

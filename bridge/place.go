@@ -16,9 +16,10 @@ const (
 	// settleTime: after a connection was lost with a send in flight, the server may still be reading it. Only when
 	// the messages have not appeared for this long does the lane give up, saying that it does not know.
 	settleTime  = time.Second
-	settlePause = 50 * time.Millisecond
-	// lookBack is how far before the expected place messages are looked for when the partition has gone back.
-	lookBack = 10_000
+	settlePause = 100 * time.Millisecond
+	// These bound how far before the expected place messages are looked for when the partition has gone back.
+	lookBackMessages = 10_000
+	lookBackBytes    = 4 << 20
 	// lookBytes is what one poll of a search should bring, lookMessages how many it asks for at most.
 	lookBytes    = 1 << 20
 	lookMessages = 1000
@@ -29,15 +30,17 @@ const (
 // errNotWritten: Iggy surely has not executed the send, which may be repeated.
 var errNotWritten = errors.New("bridge: send was not executed")
 
-// place writes a group, or finds that it was written, and returns the offset of its first message.
-func (l *lane) place(ctx context.Context, group []*Append) (base int64, err error) {
+// place writes a group, or finds that it was written. It returns those of its batches that were still worth writing,
+// and the offset of the first one's first message.
+func (l *lane) place(ctx context.Context, group []*Append) (live []*Append, base int64, err error) {
 	for try := 1; ; try++ {
-		if err := l.resolve(ctx); err != nil {
-			return 0, l.unsent(err)
+		err := l.resolve(ctx)
+		if group = l.dropExpired(group); err != nil || len(group) == 0 {
+			return group, 0, l.unsent(err)
 		}
 		base, err = l.sendOnce(ctx, group)
 		if !errors.Is(err, errNotWritten) || try == sendTries || ctx.Err() != nil {
-			return base, err
+			return group, base, err
 		}
 		l.next = -1
 	}
@@ -45,7 +48,7 @@ func (l *lane) place(ctx context.Context, group []*Append) (base int64, err erro
 
 // unsent gives an error that stopped the lane before it sent anything its class.
 func (l *lane) unsent(err error) error {
-	if IsNotFound(err) || IsUnauthorized(err) || errors.Is(err, ErrClosed) || errors.Is(err, ErrUnavailable) {
+	if err == nil || IsNotFound(err) || IsUnauthorized(err) || errors.Is(err, ErrClosed) || errors.Is(err, ErrUnavailable) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -80,6 +83,9 @@ func (l *lane) sendOnce(ctx context.Context, group []*Append) (int64, error) {
 	ans.release()
 	if err == nil {
 		return l.locate(ctx, c, calls[1:], group, count, asked)
+	}
+	if IsTimeout(err) {
+		l.open = calls[0]
 	}
 	var refused *StatusError
 	switch {
@@ -152,13 +158,13 @@ func (l *lane) settle(ctx context.Context, group []*Append, count int, cause err
 	}
 	var since time.Time // the first time that Iggy said it is not there
 	for {
-		asked := time.Now()
+		asked, epoch := time.Now(), l.st.b.epoch.Load()
 		bounds, err := l.st.ends.do(ctx)
 		if err == nil && int(l.partition) < len(bounds) {
 			next := bounds[l.partition].Next
 			base, found, ferr := l.find(ctx, group[0].firstID, count, next)
 			if found {
-				l.next, l.epoch = next, l.st.b.epoch.Load()
+				l.next, l.epoch, l.open = next, epoch, nil
 				l.st.wrote(l.partition, base, int64(count), next, groupBytes(group), asked)
 				return base, nil
 			}
@@ -190,7 +196,13 @@ func (l *lane) find(ctx context.Context, id [16]byte, count int, next int64) (ba
 	if base, found, err = l.scan(ctx, id, expected, last+1); found || err != nil {
 		return base, found, err
 	}
-	return l.scan(ctx, id, max(expected-lookBack, 0), expected)
+	return l.scan(ctx, id, max(expected-l.lookBack(), 0), expected)
+}
+
+// lookBack is how many messages before the expected place are looked at.
+func (l *lane) lookBack() int64 {
+	known, _ := l.st.b.KnownBounds(l.st.topic, l.partition)
+	return min(lookBackBytes/max(known.MessageSize, 1)+1, lookBackMessages)
 }
 
 // scan polls from up to limit for a message with that id.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,8 +17,10 @@ import (
 )
 
 const (
-	// busyCalls in flight on every connection make the pool dial one more, while its bound allows.
+	// busyCalls in flight on every connection make the pool dial one more, while its bound allows; at maxCalls on
+	// every one callers are turned away.
 	busyCalls = 4
+	maxCalls  = 1 << 16
 	// redialMin to redialMax: how long after a failed dial nobody tries again. Callers in between fail at once.
 	redialMin = 50 * time.Millisecond
 	redialMax = time.Second
@@ -60,6 +63,9 @@ func (p *connPool) get(ctx context.Context) (*conn, error) {
 			return nil, ErrClosed
 		}
 		best := p.leastBusy()
+		if best != nil {
+			best.lastUsed.Store(time.Now().UnixNano()) // it must not be reaped before the caller has sent
+		}
 		if best != nil && best.load.Load() < busyCalls {
 			p.mu.Unlock()
 			return best, nil
@@ -72,6 +78,8 @@ func (p *connPool) get(ctx context.Context) (*conn, error) {
 		dialled, failure := p.dialled, p.failure
 		p.mu.Unlock()
 		switch {
+		case best != nil && best.load.Load() >= maxCalls:
+			return nil, fmt.Errorf("%w: %d calls in flight on every connection", ErrBusy, maxCalls)
 		case best != nil:
 			return best, nil
 		case dialled == nil:
@@ -132,7 +140,7 @@ func (p *connPool) connect(ctx context.Context) (*conn, error) {
 		_ = tcp.SetNoDelay(true)
 	}
 	if p.cfg.TLS != nil {
-		t := tls.Client(nc, p.cfg.TLS)
+		t := tls.Client(nc, p.cfg.tlsFor())
 		if err := t.HandshakeContext(ctx); err != nil {
 			_ = nc.Close()
 			return nil, fmt.Errorf("bridge: tls handshake with iggy: %w", err)
@@ -148,17 +156,18 @@ func (p *connPool) connect(ctx context.Context) (*conn, error) {
 		return nil, fmt.Errorf("bridge: sign in to iggy: %w", err)
 	}
 	a.release()
+	c.signedIn.Store(true)
 	return c, nil
 }
 
 // clientVersion names the protocol version that iggywire speaks.
 const clientVersion = "0.8.0"
 
+// connLost passes on the loss of a connection that was in use and that we did not end ourselves.
 func (p *connPool) connLost(c *conn, err error) {
-	if errors.Is(err, errSignedOut) {
-		return
+	if c.signedIn.Load() && !errors.Is(err, errSignedOut) && !errors.Is(err, errOversized) {
+		p.lost(err)
 	}
-	p.lost(err)
 }
 
 // reap closes connections that have carried nothing for idle, but the last one.
@@ -181,6 +190,16 @@ func (p *connPool) reap(ctx context.Context, idle time.Duration) {
 	p.mu.Unlock()
 	for _, c := range old {
 		c.close(ctx)
+	}
+}
+
+// abort fails every connection at once.
+func (p *connPool) abort() {
+	p.mu.Lock()
+	conns := slices.Clone(p.conns)
+	p.mu.Unlock()
+	for _, c := range conns {
+		c.fail(errSignedOut)
 	}
 }
 

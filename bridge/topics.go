@@ -95,8 +95,8 @@ func (b *Bridge) Topics(ctx context.Context) (*TopicView, error) {
 	return b.TopicsWithin(ctx, b.cfg.TopicViewAge)
 }
 
-// TopicsNow returns the newest view without waiting for Iggy, nil when there is none or a change made it void. When it
-// is older than Config.TopicViewAge, a newer one is asked for meanwhile.
+// TopicsNow returns the newest view without waiting for Iggy, however old, and nil when there is none or a change made it
+// void. When it is older than Config.TopicViewAge, a newer one is asked for meanwhile.
 func (b *Bridge) TopicsNow() *TopicView {
 	v := &b.view
 	v.mu.Lock()
@@ -247,8 +247,18 @@ func (b *Bridge) streamNumber(stream string) (uint32, bool) {
 	return n, ok
 }
 
-// DeleteTopic deletes a topic and its messages as s's user.
+// DeleteTopic deletes a topic and its messages as s's user. A topic of the same name that was made since t was looked
+// up is another one, and stays.
 func (b *Bridge) DeleteTopic(ctx context.Context, s *Session, t *Topic) error {
+	now, found, err := b.getTopic(ctx, t.Iggy)
+	switch {
+	case err != nil:
+		return err
+	case !found || now.ID != t.number || now.CreatedAt != t.createdAt:
+		b.view.drop()
+		b.states.forget(t.ID)
+		return fmt.Errorf("bridge: delete topic %q: %w", t.Name, ErrTopicNotFound)
+	}
 	req := iggywire.DeleteTopic{Stream: iggywire.NamedID(t.Iggy.Stream), Topic: iggywire.NamedID(t.Iggy.Topic)}
 	a, err := b.change(ctx, s, req)
 	if err != nil {

@@ -113,6 +113,23 @@ func TestCreateTopicErrors(t *testing.T) {
 	})
 }
 
+// A topic is deleted only if it still is the one that was looked up.
+func TestDeleteAnotherIncarnation(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
+		old := topic(t, b, "orders", 1)
+		f.mu.Lock()
+		delete(f.streams["kafka"].topics, "orders")
+		f.createTopic(iggywire.CreateTopic{Stream: iggywire.NamedID("kafka"), Name: "orders", Partitions: 1})
+		f.mu.Unlock()
+		if err := b.DeleteTopic(t.Context(), b.Self(), old); !IsNotFound(err) {
+			t.Errorf("%v", err)
+		}
+		if f.streams["kafka"].topics["orders"] == nil {
+			t.Error("the new topic is gone")
+		}
+	})
+}
+
 func TestTopicID(t *testing.T) {
 	seen := map[TopicID]bool{}
 	for created := range uint64(3000) {

@@ -20,9 +20,11 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
 )
 
-// Run runs the suite on the server that addr names. It makes streams of its own and deletes its topics.
-func Run(t *testing.T, addr, username, password string) {
-	s := &suite{addr: addr, username: username, password: password, stream: fmt.Sprintf("bridgetest-%08x", rand.Uint32())}
+// Run runs the suite on the server that server names: its address, the user, and perhaps TLS. It makes a stream of its
+// own and deletes its topics.
+func Run(t *testing.T, server bridge.Config) {
+	server.Names = bridge.NewNames(fmt.Sprintf("bridgetest-%08x", rand.Uint32()))
+	s := &suite{server}
 	for _, tc := range []struct {
 		name string
 		run  func(*testing.T, *bridge.Bridge)
@@ -39,23 +41,21 @@ func Run(t *testing.T, addr, username, password string) {
 		t.Run(tc.name, func(t *testing.T) { tc.run(t, s.open(t)) })
 	}
 	t.Run("bad password", func(t *testing.T) {
-		bad := *s
-		bad.password = "not the password"
-		if _, err := bridge.Open(t.Context(), bad.config()); !bridge.IsLoginFailed(err) {
+		bad := server
+		bad.Password = "not the password"
+		if _, err := bridge.Open(t.Context(), bad); !bridge.IsLoginFailed(err) {
 			t.Errorf("%v", err)
 		}
 	})
 }
 
-type suite struct{ addr, username, password, stream string }
-
-func (s *suite) config() bridge.Config {
-	return bridge.Config{Addr: s.addr, Username: s.username, Password: s.password, Names: bridge.NewNames(s.stream)}
-}
+type suite struct{ config bridge.Config }
 
 func (s *suite) open(t *testing.T) *bridge.Bridge {
 	t.Helper()
-	b, err := bridge.Open(t.Context(), s.config())
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	b, err := bridge.Open(ctx, s.config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ type fetchRun struct {
 	topics    []fetchTopic
 	live      []*fetchItem // those that may have records
 	failed    bool         // some partition answers an error, which is told at once
-	unreserve func()       // gives the response budget back
+	unreserve []func()     // give the response budget back
 }
 
 type fetchTopic struct {
@@ -77,14 +77,20 @@ func (a *API) fetch(_ context.Context, _ *server.Conn, r *wire.Request) server.P
 			return server.NewReply(sessionNotFound(req)), nil
 		}
 		f := a.newFetch(req)
+		answered := false
+		defer func() {
+			if !answered { // an error, or a panic that ends this connection alone
+				f.release()
+			}
+		}()
 		f.admit(ctx)
 		if err := f.await(ctx); err != nil {
 			return server.Reply{}, err
 		}
 		if err := f.read(ctx); err != nil {
-			f.release()
 			return server.Reply{}, err
 		}
+		answered = true
 		return f.reply(), nil
 	}
 }

@@ -265,18 +265,19 @@ func (a *API) describeTopic(req *kmsg.MetadataRequest, t *bridge.Topic) kmsg.Met
 // autoCreate makes the topics that are named, allowed and missing, and returns a view that has them. Somebody else
 // who was faster counts as success; what cannot be made stays missing.
 func (a *API) autoCreate(ctx context.Context, refs []topicRef, view *bridge.TopicView) (*bridge.TopicView, error) {
+	made := map[string]string{}
 	tried := false
 	for _, ref := range refs {
-		_, code := lookUp(view, ref)
-		_, collides := view.Colliding(ref.name)
-		if code != unknownTopicOrPartition || collides || a.isInternal(ref.name) || bridge.ValidateTopicName(ref.name) != nil {
+		if ref.id != (bridge.TopicID{}) || a.checkNewName(view, made, ref.name) != nil {
 			continue
 		}
 		tried = true
 		_, err := a.Bridge.CreateTopic(ctx, a.Bridge.Self(), bridge.TopicSpec{Name: ref.name, Partitions: a.DefaultPartitions})
 		if err != nil && !bridge.IsExists(err) {
-			a.Logger.Warn("topic not created automatically", "topic", ref.name, "err", err)
+			a.logFailure("topic not created automatically", err)
+			continue
 		}
+		made[bridge.CollisionKey(ref.name)] = ref.name
 	}
 	if !tried {
 		return view, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -68,6 +69,16 @@ type API struct {
 	configs  *topicconfig.Table
 	ids      *producers.IDs
 	buffers  bufferPool
+
+	unmappable, failures rareLog
+}
+
+// rareLog keeps what clients can provoke from filling the log: one line a second.
+type rareLog struct{ next atomic.Int64 }
+
+func (r *rareLog) allow(now time.Time) bool {
+	next := r.next.Load()
+	return now.UnixNano() >= next && r.next.CompareAndSwap(next, now.Add(time.Second).UnixNano())
 }
 
 // leaderEpoch is the only epoch there is while one gateway leads every partition.

@@ -74,7 +74,7 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 	case err == nil:
 		return none
 	case bridge.IsLoginFailed(err):
-		a.Logger.Error("iggy refuses the gateway's own user", "err", err)
+		a.logFailure("iggy refuses the gateway's own user", err)
 		return unknownServerError
 	case bridge.IsUnauthorized(err):
 		return topicAuthorizationFailed
@@ -101,8 +101,14 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 			return requestTimedOut
 		}
 	}
-	a.Logger.Error("unexpected failure", "err", err)
+	a.logFailure("unexpected failure", err)
 	return unknownServerError
+}
+
+func (a *API) logFailure(what string, err error) {
+	if a.failures.allow(a.Now()) {
+		a.Logger.Error(what, "err", err)
+	}
 }
 
 // message is a text for clients: the topic and the reason, never an address or a secret.

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
@@ -21,7 +22,11 @@ func status(s iggywire.Status) error { return fmt.Errorf("bridge: %w", &bridge.S
 // 7 when it may have been, and never a code that makes a client give up for a failure of the way to Iggy.
 func TestErrorCodes(t *testing.T) {
 	var log strings.Builder
-	a := &API{Deps: Deps{Logger: slog.New(slog.NewTextHandler(&log, nil))}}
+	now := time.Unix(0, 0)
+	a := &API{Deps: Deps{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time {
+		now = now.Add(time.Second) // slowly enough for each to be logged
+		return now
+	}}}
 	ops := []operation{opProduce, opFetch, opListOffsets, opMetadata, opCreateTopics, opDeleteTopics}
 	all := func(code int16) []int16 { return []int16{code, code, code, code, code, code} }
 	for _, tc := range []struct {

@@ -45,15 +45,15 @@ func (f *fetchRun) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.unreserve = release
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	f.unreserve = append(f.unreserve, release)
+	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(readTogether)
 	for _, it := range ready {
 		if it.want > 0 {
 			group.Go(func() error {
-				f.readPartition(ctx, it)
+				f.readPartition(reading, it)
 				return nil
 			})
 		}
@@ -62,12 +62,19 @@ func (f *fetchRun) read(ctx context.Context) error {
 	// for as long as others have a backlog.
 	for _, items := range quiet {
 		group.Go(func() error {
-			f.askAbout(ctx, items)
+			f.askAbout(reading, items)
 			return nil
 		})
 	}
 	_ = group.Wait() // every item has its own code
-	f.trim(ready)
+	// A record larger than what was reserved for it is charged now that its size is known.
+	if excess := f.trim(ready) - reserved; excess > 0 {
+		release, err := f.api.reserve(ctx, excess)
+		if err != nil {
+			return err
+		}
+		f.unreserve = append(f.unreserve, release)
+	}
 	f.dropGone()
 	for _, items := range quiet {
 		for _, it := range items {
@@ -75,7 +82,7 @@ func (f *fetchRun) read(ctx context.Context) error {
 		}
 	}
 	for _, it := range f.live {
-		if it.code == none && it.records == nil && it.err != nil {
+		if it.code == none && len(it.records) == 0 && it.err != nil {
 			it.code, it.aborted = f.api.code(opFetch, it.err, false), true
 		}
 	}
@@ -161,8 +168,10 @@ func (f *fetchRun) readPartition(ctx context.Context, it *fetchItem) {
 			return
 		}
 		it.bounds.Next = max(it.bounds.Next, m.Current+1)
-		if m.Count == 0 { // the partition went back
+		if m.Count == 0 { // the partition went back: what is known of it is void
 			m.Release()
+			f.askAbout(ctx, []*fetchItem{it})
+			f.look(it)
 			return
 		}
 		if first := int64(iggywire.MessageOffset(m.Messages)); first > position && it.records == nil {
@@ -197,10 +206,14 @@ func (f *fetchRun) appendBatch(it *fetchItem, m bridge.Messages, from int64) (do
 		Codec: f.codec(), MaxBytes: room, StartOffset: uint64(from),
 	})
 	if err != nil {
+		if first {
+			a.buffers.put(it.records)
+			it.records = nil
+		}
 		return true, from, fmt.Errorf("%w: %w", bridge.ErrMalformed, err)
 	}
 	it.records = records
-	if info.Unmappable > 0 {
+	if info.Unmappable > 0 && a.unmappable.allow(a.Now()) {
 		a.Logger.Warn("messages that are no Kafka records served as they are", "topic", it.topic.Name, "partition", it.partition,
 			"count", info.Unmappable, "offset", info.BaseOffset)
 	}
@@ -218,8 +231,9 @@ func (f *fetchRun) codec() recordcodec.Codec {
 	return recordcodec.CodecNone
 }
 
-// trim drops what went over the limits: a record larger than its partition's part is only sent as the answer's first.
-func (f *fetchRun) trim(ready []*fetchItem) {
+// trim drops what went over the limits, and returns the bytes that are left: a record larger than its partition's part
+// is only sent as the answer's first.
+func (f *fetchRun) trim(ready []*fetchItem) int64 {
 	total, limit := 0, f.limit()
 	for _, it := range ready {
 		n := len(it.records)
@@ -230,6 +244,7 @@ func (f *fetchRun) trim(ready []*fetchItem) {
 		}
 		total += n
 	}
+	return int64(total)
 }
 
 // release gives back what the answer holds.
@@ -240,8 +255,8 @@ func (f *fetchRun) release() {
 			it.records = nil
 		}
 	}
-	if f.unreserve != nil {
-		f.unreserve()
-		f.unreserve = nil
+	for _, release := range f.unreserve {
+		release()
 	}
+	f.unreserve = nil
 }

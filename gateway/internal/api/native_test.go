@@ -39,6 +39,17 @@ func (gw *gateway) sendMessages(tb testing.TB, topic string, messages ...mapping
 	if err != nil {
 		tb.Fatal(err)
 	}
+	gw.nativeCall(tb, iggywire.CodeSendMessages, append(body, all...))
+}
+
+// native runs a command as a program does that knows nothing of Kafka.
+func (gw *gateway) native(tb testing.TB, req iggywire.Request) {
+	tb.Helper()
+	gw.nativeCall(tb, req.Code(), req.AppendTo(nil))
+}
+
+func (gw *gateway) nativeCall(tb testing.TB, code iggywire.Code, body []byte) {
+	tb.Helper()
 	nc, err := net.Dial("tcp", gw.iggy.Addr().String())
 	if err != nil {
 		tb.Fatal(err)
@@ -47,7 +58,7 @@ func (gw *gateway) sendMessages(tb testing.TB, topic string, messages ...mapping
 	_ = nc.SetDeadline(time.Now().Add(patience))
 	login := iggywire.LoginUser{Username: "iggy", Password: "iggy"}
 	iggyCall(tb, nc, login.Code(), login.AppendTo(nil))
-	iggyCall(tb, nc, iggywire.CodeSendMessages, append(body, all...))
+	iggyCall(tb, nc, code, body)
 }
 
 func iggyCall(tb testing.TB, nc net.Conn, code iggywire.Code, body []byte) {

@@ -40,7 +40,11 @@ func (r *batchRefusal) fill(out *kmsg.ProduceResponseTopicPartition) {
 }
 
 const (
+	// messageForm is what the form of an Iggy message takes with a key and some headers, in bytes; firstGuess and
+	// firstRatio say how far compressed records are expected to grow.
 	messageForm       = 192
+	firstGuess        = 64 << 10
+	firstRatio        = 8
 	minRecordSlot     = 64 // bytes of the partition cap that one record stands for
 	headersPerSlot    = 3
 	zstdSince         = 7
@@ -50,26 +54,30 @@ const (
 
 // decodeForProduce checks one partition's record set and turns it into Iggy messages. Its memory is reserved before it
 // is allocated, in one piece: to hold some while waiting for more could make requests wait for each other.
+//
+// How large compressed records become is not known before. The reservation begins with a guess, and a batch that does not
+// fit starts over with a larger one: the bound that gzip allows is a thousand times its size, and to reserve that for
+// everybody would let one batch at a time through.
 func (a *API) decodeForProduce(ctx context.Context, version int16, records []byte) (*messageBatch, *batchRefusal) {
 	if no := a.checkEnvelope(version, records); no != nil {
 		return nil, no
 	}
-	limits := recordcodec.Limits{
-		MaxBytes:   a.PartitionCap,
-		MaxRecords: a.PartitionCap / minRecordSlot,
-		MaxHeaders: a.PartitionCap / minRecordSlot * headersPerSlot,
+	header, err := recordcodec.ParseHeader(records)
+	if err != nil {
+		return nil, decodeRefusal(err)
 	}
 	bound, err := recordcodec.MaxDecompressed(records)
 	if err != nil {
 		return nil, decodeRefusal(err)
 	}
-	bound = min(bound, limits.MaxBytes)
-	// A first guess at the messages: what the records have, and what the form of each takes with a key and some headers.
-	header, err := recordcodec.ParseHeader(records)
-	if err != nil {
-		return nil, decodeRefusal(err)
+	limits := recordcodec.Limits{
+		MaxRecords: a.PartitionCap / minRecordSlot,
+		MaxHeaders: a.PartitionCap / minRecordSlot * headersPerSlot,
 	}
-	need := int64(2*bound) + messageForm*int64(min(max(header.Count, 0), int32(limits.MaxRecords)))
+	bound = min(bound, a.PartitionCap)
+	limits.MaxBytes = min(bound, max(firstRatio*len(records), firstGuess))
+	forms := messageForm * int64(min(max(header.Count, 0), int32(limits.MaxRecords)))
+	need := int64(2*limits.MaxBytes) + forms
 	for {
 		if err := a.DecodeBudget.Acquire(ctx, need); err != nil {
 			if errors.Is(err, budget.ErrTooLarge) {
@@ -78,12 +86,17 @@ func (a *API) decodeForProduce(ctx context.Context, version int16, records []byt
 			return nil, &batchRefusal{code: requestTimedOut}
 		}
 		batch, err := a.decoder.Decode(records, limits)
+		if errors.Is(err, recordcodec.ErrTooLarge) && limits.MaxBytes < bound {
+			a.DecodeBudget.Release(need)
+			limits.MaxBytes = min(bound, firstRatio*limits.MaxBytes)
+			need = int64(2*limits.MaxBytes) + forms
+			continue
+		}
 		if err != nil {
 			a.DecodeBudget.Release(need)
 			return nil, decodeRefusal(err)
 		}
-		size := int64(batch.Bytes()) + int64(mapping.MessagesSize(batch))
-		if size > need { // many small headers: once more, with what it takes
+		if size := int64(batch.Bytes()) + int64(mapping.MessagesSize(batch)); size > need { // many small headers
 			batch.Release()
 			a.DecodeBudget.Release(need)
 			need = size
@@ -165,10 +178,13 @@ func (a *API) mapBatch(batch *recordcodec.Batch, need int64) (*messageBatch, *ba
 		a.buffers.put(buf)
 		return nil, mapRefusal(err)
 	}
+	// From here on only the messages are held, until Iggy has them.
+	held := min(need, int64(cap(messages)))
+	a.DecodeBudget.Shrink(need, held)
 	out.messages = messages
 	out.release = func() {
 		a.buffers.put(messages)
-		a.DecodeBudget.Release(need)
+		a.DecodeBudget.Release(held)
 	}
 	return out, nil
 }

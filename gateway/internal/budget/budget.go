@@ -103,6 +103,18 @@ func (b *Budget) Release(n int64) {
 	b.grant()
 }
 
+// Shrink makes a grant of from bytes one of to bytes, at most as many. It never waits.
+func (b *Budget) Shrink(from, to int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.give(from)
+	b.used += to
+	if b.isLarge(to) {
+		b.largeUsed += to
+	}
+	b.grant()
+}
+
 func (b *Budget) isLarge(n int64) bool { return n >= smallSize }
 
 func (b *Budget) limit(n int64) int64 {

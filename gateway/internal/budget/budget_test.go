@@ -179,3 +179,27 @@ func TestReleaseTooMuch(t *testing.T) {
 	}()
 	New(1000).Release(1)
 }
+
+// A grant that shrinks from large to small changes its class, and lets the next one in.
+func TestShrink(t *testing.T) {
+	b := New(1 << 20)
+	const large = 700 << 10
+	if err := b.Acquire(t.Context(), large); err != nil {
+		t.Fatal(err)
+	}
+	if b.TryAcquire(large) {
+		t.Fatal("two large ones fit")
+	}
+	b.Shrink(large, 1000)
+	if b.Used() != 1000 {
+		t.Errorf("%d bytes used", b.Used())
+	}
+	if !b.TryAcquire(large) {
+		t.Error("no room after the first one shrank")
+	}
+	b.Release(large)
+	b.Release(1000)
+	if b.Used() != 0 || b.largeUsed != 0 {
+		t.Errorf("%d bytes used at the end, %d of them large", b.Used(), b.largeUsed)
+	}
+}
