@@ -45,9 +45,9 @@ func (a *Append) finish(r Appended, err error) {
 	}
 }
 
-// Wait returns where the batch was written once Iggy has confirmed it. Errors: ErrUnavailable, ErrBusy or ErrClosed
-// (nothing was written), ErrUnknownOutcome, a *StatusError when Iggy refused the batch, or ctx's error, after which
-// the batch may still be written.
+// Wait returns where the batch was written once Iggy has confirmed it. Errors: ErrUnavailable or ErrClosed (nothing was
+// written), ErrUnknownOutcome, a *StatusError when Iggy refused the batch, a deadline's error when it was dropped
+// because its own had passed, or ctx's error, after which the batch may still be written.
 func (a *Append) Wait(ctx context.Context) (Appended, error) {
 	select {
 	case <-a.done:
@@ -57,8 +57,9 @@ func (a *Append) Wait(ctx context.Context) (Appended, error) {
 	}
 }
 
-// Append queues a batch for a partition of t and returns. Batches of one partition are written in the order of the
-// calls. When it returns an error nothing is queued, and Release will not be called.
+// Append queues a batch for a partition of t and returns at once. Batches of one partition are written in the order of
+// the calls. When it returns an error (ErrBusy, ErrClosed, a topic or partition that is not there) nothing is queued, and
+// Release will not be called.
 func (b *Bridge) Append(t *Topic, partition int32, a *Append) error {
 	if partition < 0 || partition >= t.Partitions {
 		return fmt.Errorf("bridge: topic %q partition %d: %w", t.Name, partition, ErrPartitionNotFound)

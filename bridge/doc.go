@@ -11,8 +11,9 @@
 //     looked for by their ids before anything else is written to the partition.
 //   - Bounds and Topics answer what Iggy says. Whatever was acknowledged before a call to Bounds shows in its answer;
 //     Topics may be Config.TopicViewAge old, but never older than a change made through the same Bridge.
-//   - KnownBounds answers from memory, without asking.
-//   - Every call takes a context and returns within its deadline. Errors fall into the classes of errors.go.
+//   - KnownBounds and TopicsNow answer from memory, without waiting and however old.
+//   - Every call that waits for Iggy takes a context and returns within its deadline. Errors fall into the classes of
+//     errors.go.
 //
 // Message bytes are Iggy's wire form of recordcodec/mapping; what surrounds them on the wire is package iggywire's.
 // DESIGN.md says how it works inside.

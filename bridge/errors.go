@@ -11,8 +11,8 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
-// The classes of failure a caller acts on. Every error of this package is one of them, a *StatusError, or
-// the caller's own context error; test with errors.Is or with the predicates below.
+// The classes of failure a caller acts on. An error of this package is one of them, a *StatusError, the caller's own
+// context error, or says that what the caller handed in is malformed; test with errors.Is or with the predicates below.
 var (
 	// ErrUnavailable: Iggy could not be reached, and nothing was sent. Retrying is safe.
 	ErrUnavailable = errors.New("bridge: iggy unavailable")

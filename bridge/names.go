@@ -100,9 +100,6 @@ func ParseTopicMap(data []byte) (*Names, error) {
 	return n, nil
 }
 
-// DefaultStream is the stream of all topics that the map does not list.
-func (n *Names) DefaultStream() string { return n.defaultStream }
-
 // Streams lists every stream that a Kafka topic may live in, the default one first.
 func (n *Names) Streams() []string {
 	streams := []string{n.defaultStream}

@@ -53,11 +53,10 @@ type Key struct {
 	words    []string // allowed values, or members of a list; nil = any
 }
 
-// The settings that have a meaning for the gateway.
+// The settings that Iggy holds itself.
 const (
-	RetentionMs     = "retention.ms"
-	RetentionBytes  = "retention.bytes"
-	MaxMessageBytes = "max.message.bytes"
+	RetentionMs    = "retention.ms"
+	RetentionBytes = "retention.bytes"
 )
 
 // DefaultMaxMessageBytes is the largest batch, in bytes, that a topic takes by default.
@@ -92,7 +91,7 @@ func Keys() []Key {
 		number("local.retention.bytes", Long, "-2", -2),
 		number("local.retention.ms", Long, "-2", -2),
 		number("max.compaction.lag.ms", Long, forever, 1),
-		number(MaxMessageBytes, Int, strconv.Itoa(DefaultMaxMessageBytes), 0),
+		number("max.message.bytes", Int, strconv.Itoa(DefaultMaxMessageBytes), 0),
 		number("message.timestamp.after.max.ms", Long, "3600000", 0),
 		number("message.timestamp.before.max.ms", Long, forever, 0),
 		word("message.timestamp.type", String, "CreateTime", "CreateTime", "LogAppendTime"),
@@ -169,7 +168,7 @@ func (k *Key) validate(value string) error {
 			return invalid(trimmed, "Value must be no more than "+formatBound(k.max, k.Type))
 		}
 	case List:
-		for _, member := range SplitList(trimmed) {
+		for _, member := range splitList(trimmed) {
 			if k.words != nil && !slices.Contains(k.words, member) {
 				return invalid(member, "String must be one of: "+strings.Join(k.words, ", "))
 			}
@@ -202,8 +201,8 @@ func formatBound(n float64, t Type) string {
 	return strconv.FormatInt(int64(n), 10)
 }
 
-// SplitList reads a list value: members between commas, blanks around them dropped, "" the empty list.
-func SplitList(s string) []string {
+// splitList reads a list value: members between commas, blanks around them dropped, "" the empty list.
+func splitList(s string) []string {
 	if strings.TrimSpace(s) == "" {
 		return nil
 	}

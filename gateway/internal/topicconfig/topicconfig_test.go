@@ -97,11 +97,11 @@ func check(t *testing.T, what string, err error, want string) {
 	}
 }
 
-func TestSplitList(t *testing.T) {
+func TestsplitList(t *testing.T) {
 	for s, want := range map[string][]string{
 		"": nil, "  ": nil, "a": {"a"}, "a,b": {"a", "b"}, " a , b ": {"a", "b"}, "a,,b": {"a", "", "b"},
 	} {
-		if got := SplitList(s); !slices.Equal(got, want) {
+		if got := splitList(s); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}

@@ -23,16 +23,17 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil {
-		if !errors.Is(err, flag.ErrHelp) {
-			fmt.Fprintln(os.Stderr, "iggy-embedded:", err)
-		}
+		fmt.Fprintln(os.Stderr, "iggy-embedded:", err)
 		os.Exit(1)
 	}
 }
 
-// run serves until ctx ends.
+// run serves until ctx ends; asked for help, it only shows that.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	cfg, err := parse(args, getenv, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -72,6 +73,9 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (embedde
 	}
 	if flags.NArg() > 0 {
 		return cfg, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if !cfg.InMemory && cfg.DataDir == "" {
+		return cfg, errors.New("say where to keep data: --memory or --data-dir FOLDER")
 	}
 	if cfg.Password == "" {
 		cfg.Password = getenv("IGGY_PASSWORD")
