@@ -97,7 +97,7 @@ func check(t *testing.T, what string, err error, want string) {
 	}
 }
 
-func TestsplitList(t *testing.T) {
+func TestSplitList(t *testing.T) {
 	for s, want := range map[string][]string{
 		"": nil, "  ": nil, "a": {"a"}, "a,b": {"a", "b"}, " a , b ": {"a", "b"}, "a,,b": {"a", "", "b"},
 	} {
