@@ -32,7 +32,7 @@ run: build ## run the gateway with an Iggy of its own, data in ./iggy-kafka-data
 	IGGY_KAFKA_EMBEDDED=true exec bin/iggy-kafka-gateway
 
 .PHONY: test
-test: build ## unit tests, and Go clients against the gateway; needs Go alone
+test: build ## unit tests, and clients against the gateway: Go's, and kcat and Java if there; minutes
 	go test $(UNIT)
 	go test -count=1 $(SUITE)
 
@@ -84,5 +84,6 @@ bench-codec: ## recordcodec beside franz-go's and kafka-go's codecs, in pairs; f
 	cd recordcodec/bench && go run . $(ARGS)
 
 .PHONY: verify-protocol
-verify-protocol: build ## every served API and version of the gateway or broker at ADDR
+verify-protocol: build ## every served API and version of the gateway or broker at ADDR, host:port
+	$(if $(ADDR),,$(error set ADDR, the host and port to verify: make verify-protocol ADDR=127.0.0.1:9093))
 	bin/kafkawire verify -table $(ADDR)

@@ -41,7 +41,7 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("bridge: iggy refused %v: %v (status %d)", e.Command, e.Status, uint32(e.Status))
+	return fmt.Sprintf("bridge: iggy refused %v: %v", e.Command, e.Status)
 }
 
 func hasStatus(err error, statuses ...iggywire.Status) bool {

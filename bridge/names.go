@@ -61,7 +61,9 @@ func ParseTopicMap(data []byte) (*Names, error) {
 	for _, key := range meta.Undecoded() {
 		fault("unknown key %s", key)
 	}
-	if !iggywire.ValidName(file.DefaultStream) {
+	if !meta.IsDefined("default_stream") {
+		fault("default_stream is required")
+	} else if !iggywire.ValidName(file.DefaultStream) {
 		fault("default_stream %q: Iggy wants 1 to 255 bytes of UTF-8", file.DefaultStream)
 	}
 	n := &Names{defaultStream: file.DefaultStream, toIggy: map[string]IggyName{}, toKafka: map[IggyName]string{}}

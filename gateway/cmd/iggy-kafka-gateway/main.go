@@ -73,13 +73,13 @@ func logger(cfg config.Config, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// version is the tag that the binary was built from, or what the build recorded of its commit.
+// version is the program's name with the tag that it was built from, and the commit where the build recorded it.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return "iggy-kafka-gateway, of an unknown version"
 	}
-	version := info.Main.Version
+	version := "iggy-kafka-gateway " + info.Main.Version
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" {
 			version += " " + setting.Value

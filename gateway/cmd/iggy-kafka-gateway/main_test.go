@@ -17,10 +17,11 @@ func TestRun(t *testing.T) {
 		stdout, stderr string // what each must contain
 	}{
 		{name: "help", args: []string{"--help"}, code: exitOK, stdout: "--bind-addr"},
-		{name: "version", args: []string{"version"}, code: exitOK, stdout: "go1."},
+		{name: "version", args: []string{"version"}, code: exitOK, stdout: "iggy-kafka-gateway "},
 		{name: "check", args: []string{"check", "--embedded"}, code: exitOK},
 		{name: "print-config", args: []string{"print-config", "--embedded"}, code: exitOK, stdout: "IGGY_KAFKA_EMBEDDED=true\n"},
-		{name: "faults", args: []string{"check"}, environ: []string{"IGGY_KAFKA_EMBEDED=true"}, code: exitUsage, stderr: `IGGY_KAFKA_EMBEDED="true": no such setting`},
+		{name: "faults", args: []string{"check"}, environ: []string{"IGGY_KAFKA_EMBEDED=true"}, code: exitUsage, stderr: `IGGY_KAFKA_EMBEDED="******": no such setting`},
+		{name: "serve without its topic map", environ: []string{"IGGY_KAFKA_EMBEDDED=true", "IGGY_KAFKA_TOPIC_MAP_PATH=none.toml"}, code: exitUsage, stderr: `IGGY_KAFKA_TOPIC_MAP_PATH="none.toml": open`},
 		{name: "unknown command", args: []string{"start"}, code: exitUsage, stderr: "unexpected argument start"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -60,6 +60,7 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	var b *bridge.Bridge
 	clusterID := detachedClusterID(cfg.InstanceID)
 	if cfg.BridgeEnabled {
+		log.Info("connecting to iggy", "addr", iggyAddr, "give_up_after", connectTimeout)
 		b, err = openBridge(ctx, cfg, iggyAddr, log)
 		switch {
 		case err != nil && ctx.Err() != nil:

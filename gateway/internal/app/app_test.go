@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
 )
 
@@ -100,10 +101,6 @@ func TestStartFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	badMap := filepath.Join(t.TempDir(), "topics.toml")
-	if err := os.WriteFile(badMap, []byte("default_stream = ''\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	notADir := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(notADir, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -114,8 +111,6 @@ func TestStartFails(t *testing.T) {
 		want     string
 	}{
 		{"port taken", []string{"IGGY_KAFKA_BIND_ADDR=" + taken.Addr().String()}, "IGGY_KAFKA_BIND_ADDR " + taken.Addr().String()},
-		{"topic map missing", []string{"IGGY_KAFKA_TOPIC_MAP_PATH=/nowhere.toml"}, "IGGY_KAFKA_TOPIC_MAP_PATH"},
-		{"topic map bad", []string{"IGGY_KAFKA_TOPIC_MAP_PATH=" + badMap}, "default_stream"},
 		{"data folder is a file", []string{"IGGY_KAFKA_EMBEDDED_STORE=durable", "IGGY_KAFKA_DATA_DIR=" + notADir}, notADir},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -124,6 +119,25 @@ func TestStartFails(t *testing.T) {
 				t.Errorf("%v; want a mention of %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// A wrong password ends the start at once, and the message says what to look at.
+func TestWrongPassword(t *testing.T) {
+	iggy, err := embedded.Start(t.Context(), embedded.Config{InMemory: true, Username: "iggy", Password: "right"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer iggy.Close()
+	cfg := load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_PASSWORD=wrong", "IGGY_KAFKA_IGGY_ADDR="+iggy.Addr().String())
+	err = Run(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err == nil {
+		t.Fatal("started")
+	}
+	got := err.Error()
+	if !strings.Contains(got, `user "iggy"`) || !strings.Contains(got, "IGGY_KAFKA_IGGY_PASSWORD") ||
+		strings.Contains(got, "unavailable") || strings.Count(got, "status") != 1 {
+		t.Error(got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -20,10 +21,6 @@ import (
 
 // openBridge connects to Iggy, giving up after connectTimeout.
 func openBridge(ctx context.Context, cfg config.Config, addr string, log *slog.Logger) (*bridge.Bridge, error) {
-	names, err := topicNames(cfg)
-	if err != nil {
-		return nil, err
-	}
 	tlsConfig, err := iggyTLS(cfg, addr)
 	if err != nil {
 		return nil, err
@@ -35,33 +32,23 @@ func openBridge(ctx context.Context, cfg config.Config, addr string, log *slog.L
 		TLS:                 tlsConfig,
 		Username:            cfg.IggyUsername,
 		Password:            cfg.IggyPassword.Reveal(),
-		Names:               names,
+		Names:               cfg.Names,
 		CreateStreams:       cfg.Embedded, // nobody else could have made them
 		InternalTopics:      internalTopics(),
 		MaxWriteConnections: max(cfg.ProduceSessions, 1),
 		IdleTimeout:         cfg.ProduceSessionIdle,
 		Logger:              log,
 	})
-	if err != nil {
+	var refusal *bridge.StatusError
+	switch {
+	case err == nil:
+		return b, nil
+	case bridge.IsLoginFailed(err) && errors.As(err, &refusal):
+		return nil, fmt.Errorf("app: iggy at %s does not let the user %q in, check IGGY_KAFKA_IGGY_USERNAME and IGGY_KAFKA_IGGY_PASSWORD: %v",
+			addr, cfg.IggyUsername, refusal.Status)
+	default:
 		return nil, fmt.Errorf("app: iggy at %s: %w", addr, err)
 	}
-	return b, nil
-}
-
-// topicNames reads the topic map, if there is one: its default stream wins over the setting.
-func topicNames(cfg config.Config) (*bridge.Names, error) {
-	if cfg.TopicMapPath == "" {
-		return bridge.NewNames(cfg.IggyStream), nil
-	}
-	data, err := os.ReadFile(cfg.TopicMapPath)
-	if err != nil {
-		return nil, fmt.Errorf("app: IGGY_KAFKA_TOPIC_MAP_PATH: %w", err)
-	}
-	names, err := bridge.ParseTopicMap(data)
-	if err != nil {
-		return nil, fmt.Errorf("app: IGGY_KAFKA_TOPIC_MAP_PATH %s: %w", cfg.TopicMapPath, err)
-	}
-	return names, nil
 }
 
 // iggyTLS is nil when connections to Iggy are plain.

@@ -5,12 +5,16 @@
 //
 // Every setting is a field of [Config]. Its flag is the field's name in kebab case (or its name tag), its variable the
 // same in upper case behind the prefix IGGY_KAFKA_; a flag wins over the variable. [Load] reads nothing but its
-// arguments and, when one is named, the password file.
+// arguments and the files that they name: the password, the topic map.
 package config
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
 )
 
 // Prefix begins the name of every environment variable that the gateway reads.
@@ -94,22 +98,23 @@ type Config struct {
 	LogLevel  slog.Level `default:"info" group:"Log" help:"Least level of the lines that are logged: debug, info, warn or error."`
 	LogFormat string     `default:"text" oneof:"text,json" group:"Log" help:"Form of the log lines."`
 
+	// Names says where each topic lives, by the topic map or else by IggyStream.
+	Names *bridge.Names `kong:"-"`
 	// InstanceIDSet says whether InstanceID was given; several gateways that leave it at its default would give out
 	// the same producer ids.
 	InstanceIDSet bool `kong:"-"`
 }
 
-// notServed lists the settings of Kafka's security, groups and state and of the admin page, which later releases
-// serve. To set one is a fault: a gateway that took SASL_ENABLED=true and let everyone in would be worse than none.
-func notServed() []string {
-	return []string{
-		"TLS_CERT_FILE", "TLS_KEY_FILE", "TLS_CLIENT_CA_FILE",
-		"TLS_BIND_ADDR", "TLS_ADVERTISED_HOST", "TLS_ADVERTISED_PORT",
-		"SASL_ENABLED", "PRE_AUTH_TIMEOUT_SECS", "MAX_CONCURRENT_AUTHENTICATIONS", "SASL_SESSION_LIFETIME_SECS",
+// notServed tells whether a name (without the prefix) is a setting of Kafka's security, groups and state or of the
+// admin page, which later releases serve. To set one is a fault: a gateway that took SASL_ENABLED=true and let everyone
+// in would be worse than none.
+func notServed(name string) bool {
+	return strings.HasPrefix(name, "TLS_") || strings.HasPrefix(name, "SASL_") || slices.Contains([]string{
+		"PRE_AUTH_TIMEOUT_SECS", "MAX_CONCURRENT_AUTHENTICATIONS",
 		"ADMIN_ADDR",
 		"STATE_TOPIC", "STATE_PARTITIONS", "STATE_EXPIRY_DAYS",
 		"OFFSETS_RETENTION_MINUTES", "NATIVE_OFFSET_MIRROR",
 		"GROUP_MIN_SESSION_TIMEOUT_MS", "GROUP_MAX_SESSION_TIMEOUT_MS", "GROUP_INITIAL_REBALANCE_DELAY_MS",
 		"GROUP_MAX_SIZE", "GROUP_MAX_GROUPS", "GROUP_MAX_MEMBERS",
-	}
+	}, name)
 }

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files of testdata")
@@ -120,7 +122,7 @@ func TestPrintedConfigLoads(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.IggyPassword = first.IggyPassword // printed masked
-	if diff := cmp.Diff(first, second); diff != "" {
+	if diff := cmp.Diff(first, second, cmp.AllowUnexported(bridge.Names{})); diff != "" {
 		t.Errorf("read back (-first +second):\n%s", diff)
 	}
 }
@@ -153,6 +155,26 @@ func TestCommands(t *testing.T) {
 	}
 	if cfg, err := Load([]string{"version"}, []string{"IGGY_KAFKA_BOGUS=1"}); err != nil || cfg.Command != Version {
 		t.Errorf("version in a bad environment: got %q, %v", cfg.Command, err)
+	}
+}
+
+// TestTopicMap: without a map the setting names the stream, with one the map does.
+func TestTopicMap(t *testing.T) {
+	for _, test := range []struct {
+		mapPath, topic string
+		want           bridge.IggyName
+	}{
+		{"", "shop.orders", bridge.IggyName{Stream: "mine", Topic: "shop.orders"}},
+		{"testdata/topics.toml", "shop.orders", bridge.IggyName{Stream: "shop", Topic: "Bestellungen"}},
+		{"testdata/topics.toml", "other", bridge.IggyName{Stream: "événements", Topic: "other"}},
+	} {
+		cfg, err := Load([]string{"--embedded", "--iggy-stream=mine", "--topic-map-path=" + test.mapPath}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cfg.Names.ToIggy(test.topic); got != test.want {
+			t.Errorf("map %q: topic %q is %v, want %v", test.mapPath, test.topic, got, test.want)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // Fault is one thing wrong with one setting.
 type Fault struct {
 	Variable string // as an environment variable; empty when the arguments themselves are at fault
-	Value    string // as given, masked if it is a secret
+	Value    string // as given, masked if it is a secret, or could be one
 	Reason   string
 }
 

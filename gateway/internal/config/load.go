@@ -5,6 +5,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -63,10 +64,13 @@ func (l *loader) load(args []string) (Config, error) {
 	}
 	if err != nil {
 		l.faults = append(l.faults, Fault{Reason: err.Error()})
-		// The variables are read all the same: whoever repairs the arguments should not meet a second list.
-		if ctx, err = parser.Parse(nil); err != nil {
+		// The variables are read all the same: whoever repairs the arguments should not meet a second list. But they are
+		// not held against each other: what one of them lacks may be in the arguments.
+		if _, err = parser.Parse(nil); err != nil {
 			return Config{}, err
 		}
+		l.refuseUnknown(parser)
+		return Config{}, l.faults
 	}
 	if Command(ctx.Command()) == Version && len(l.faults) == 0 {
 		return Config{Command: Version}, nil // whatever the environment: it is no start
@@ -97,23 +101,53 @@ func (l *loader) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, e
 	return nil, nil
 }
 
-// refuseUnknown reports the variables that carry our prefix but are no setting: a typo must not silently mean the default.
+// refuseUnknown reports the variables that carry our prefix but are no setting: a typo must not silently mean the
+// default. Their values are not shown, as they may be secrets: the misspelt name of the password has the password.
 func (l *loader) refuseUnknown(parser *kong.Kong) {
-	known := map[string]bool{}
+	var known []string
 	for _, flag := range parser.Model.Flags {
-		known[variable(flag.Name)] = true
+		known = append(known, variable(flag.Name))
 	}
-	later := notServed()
 	for _, name := range slices.Sorted(maps.Keys(l.env)) {
-		value := l.env[name]
+		full := Prefix + name
 		switch {
-		case known[Prefix+name]:
-		case slices.Contains(later, name):
-			l.faults = append(l.faults, Fault{Prefix + name, value, "this release does not serve the setting yet; remove it"})
-		case !fromKubernetes(name, value):
-			l.faults = append(l.faults, Fault{Prefix + name, value, "no such setting"})
+		case slices.Contains(known, full), fromKubernetes(name, l.env[name]):
+		case notServed(name):
+			l.faults = append(l.faults, Fault{full, mask, "this release does not serve the setting yet; remove it"})
+		default:
+			l.faults = append(l.faults, Fault{full, mask, "no such setting" + suggestion(full, known)})
 		}
 	}
+}
+
+// suggestion names the known variable that is at most two typing errors away, if there is one.
+func suggestion(name string, known []string) string {
+	nearest := slices.MinFunc(known, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
+	if distance(name, nearest) > 2 {
+		return ""
+	}
+	return ", did you mean " + nearest + "?"
+}
+
+// distance is Levenshtein's: how many bytes must be put in, taken out or replaced to make a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1) // row[j] is the distance of a's part so far to b[:j]
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 // variable returns the environment variable of a flag.
@@ -145,7 +179,8 @@ func fromKubernetes(name, value string) bool {
 	return serviceVariable.MatchString(name)
 }
 
-// Print writes every setting as the variable that gives it, one a line, secrets masked.
+// Print writes every setting in effect as the variable that gives it, one a line, secrets masked. What it writes is a
+// valid environment.
 func (c Config) Print(w io.Writer) error {
 	line := commandLine{Config: c}
 	parser, err := kong.New(&line, kong.Name("iggy-kafka-gateway"), decoders(new(Faults)))
@@ -154,7 +189,7 @@ func (c Config) Print(w io.Writer) error {
 	}
 	var errs []error
 	for _, flag := range parser.Model.Flags {
-		if flag.Name == "help" {
+		if flag.Name == "help" || flag.Name == "iggy-addr" && c.Embedded {
 			continue
 		}
 		_, err := io.WriteString(w, variable(flag.Name)+"="+format(flag.Value)+"\n")

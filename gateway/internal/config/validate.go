@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
 )
 
 // complete fills in the defaults that hang on other settings and checks the settings against each other. Settings that
@@ -71,14 +73,47 @@ func complete(c *Config, given map[string]bool, before Faults) Faults {
 	if c.Embedded && !c.BridgeEnabled {
 		fault("bridge-enabled", "false", "contradicts "+variable("embedded")+"=true: the embedded server would not be used")
 	}
+	if c.Embedded && given["iggy-addr"] {
+		fault("iggy-addr", c.IggyAddr, "contradicts "+variable("embedded")+"=true: the embedded server is used, not this one")
+	}
 	if c.Embedded && c.IggyTLSEnabled {
 		fault("iggy-tls-enabled", "true", "the embedded server has no TLS")
 	}
-	return append(faults, completePassword(c, given)...)
+	faults = append(faults, completeNames(c)...)
+	return append(faults, completePassword(c, given, sound("embedded", "bridge-enabled"))...)
 }
 
-// completePassword finds the password: given, in a file, or the embedded server's own.
-func completePassword(c *Config, given map[string]bool) Faults {
+// completeNames reads the topic map, if there is one: its default stream wins over the setting.
+func completeNames(c *Config) Faults {
+	if c.TopicMapPath == "" {
+		c.Names = bridge.NewNames(c.IggyStream)
+		return nil
+	}
+	text, err := os.ReadFile(c.TopicMapPath)
+	if err == nil {
+		c.Names, err = bridge.ParseTopicMap(text)
+	}
+	var faults Faults
+	for _, err := range each(err) {
+		faults = append(faults, Fault{variable("topic-map-path"), c.TopicMapPath, err.Error()})
+	}
+	return faults
+}
+
+// each takes apart what errors.Join put together.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// completePassword finds the password: given, in a file, or the embedded server's own. That none was given is a fault only
+// where it is known that one is needed.
+func completePassword(c *Config, given map[string]bool, needKnown bool) Faults {
 	name, file := variable("iggy-password"), variable("iggy-password-file")
 	switch {
 	case given["iggy-password"] && c.IggyPasswordFile != "":
@@ -92,7 +127,7 @@ func completePassword(c *Config, given map[string]bool) Faults {
 		if c.IggyPassword == "" {
 			return Faults{{file, c.IggyPasswordFile, "the file is empty"}}
 		}
-	case c.IggyPassword != "" || !c.BridgeEnabled:
+	case c.IggyPassword != "" || !c.BridgeEnabled || !needKnown:
 	case c.Embedded:
 		c.IggyPassword = "iggy"
 	default:

@@ -68,14 +68,23 @@ const settingsHead = `# Settings
 
 <!-- Made by go test ./internal/docs -rewrite, in gateway: change the descriptions in gateway/internal/config/config.go. -->
 
-Each setting is an environment variable and a flag: ` + "`IGGY_KAFKA_BIND_ADDR` is `--bind-addr`" + `; a flag wins. Booleans are ` + "`true` or `false`" + `. A variable
-that begins with ` + "`IGGY_KAFKA_`" + ` and is not listed here ends the start, so that a typo does not silently give a default; those that Kubernetes
-makes for a Service are passed over. All faults are reported together.
+Each setting is an environment variable and a flag: ` + "`IGGY_KAFKA_BIND_ADDR` is `--bind-addr`" + `; a flag wins. Booleans are ` + "`true` or `false`" + `; as a
+flag, ` + "`--embedded` or `--embedded=false`" + `, with the equals sign. A variable that begins with ` + "`IGGY_KAFKA_`" + ` and is not listed here ends the
+start, so that a typo does not silently give a default; those that Kubernetes makes for a Service are passed over. All faults are reported
+together, but for unknown flags: the first one hides other wrong flags, and what only a complete set of settings shows.
 
 ` + "```sh" + `
 bin/iggy-kafka-gateway check           # are they right?
 bin/iggy-kafka-gateway print-config    # what is in effect, secrets masked
 ` + "```" + `
+
+` + "`check`" + ` reads the password file and the topic map, and connects to nothing. The gateway exits with
+
+| code | when |
+|---|---|
+| 0 | a stop that was asked for; ` + "`check`" + ` found nothing wrong |
+| 1 | it could not start or had to stop: the port is taken, Iggy could not be reached within 15 s of the start or refused the user |
+| 2 | arguments or settings are wrong; nothing was started or created |
 `
 
 // settingsPage lists every setting by its group, as the tags of Config describe it.

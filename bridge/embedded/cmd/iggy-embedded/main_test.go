@@ -84,8 +84,12 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is accepted", args)
 		}
 	}
-	if err := run(t.Context(), nil, noEnv, io.Discard, io.Discard); err == nil {
-		t.Error("runs without a place for data")
+	if err := run(t.Context(), nil, noEnv, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--data-dir") {
+		t.Errorf("without a place for data: %v", err)
+	}
+	var usage strings.Builder
+	if err := run(t.Context(), []string{"--help"}, noEnv, io.Discard, &usage); err != nil || !strings.Contains(usage.String(), "-data-dir") {
+		t.Errorf("help: %v, %q", err, usage.String())
 	}
 }
 
