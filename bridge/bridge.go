@@ -22,10 +22,11 @@ type Bridge struct {
 	self    *Session
 	control *connPool // the gateway's own small questions, which must not queue behind megabytes of records
 
-	clusterID string
-	epoch     atomic.Uint64 // rises when a connection is lost: every remembered end of a partition is void
-	view      topicView
-	states    stateTable
+	clusterID  string
+	lossLogged atomic.Int64  // unix ns
+	epoch      atomic.Uint64 // rises when a connection is lost: every remembered end of a partition is void
+	view       topicView
+	states     stateTable
 }
 
 // Session is access as one Iggy user: the connections that carry its writes and its polls.
@@ -41,10 +42,11 @@ func Open(ctx context.Context, cfg Config) (*Bridge, error) {
 		return nil, errors.New("bridge: Config.Names is not set")
 	}
 	b := &Bridge{cfg: cfg, owner: newOwner()}
-	b.control = newConnPool(&b.cfg, &b.buffers, 2, b.connLost)
+	// A list of topics cannot be asked for in parts: it may be larger than the answers whose size we choose.
+	b.control = newConnPool(&b.cfg, &b.buffers, 2, 4*cfg.MaxAnswerSize, b.connLost)
 	b.self = &Session{
-		writes: newConnPool(&b.cfg, &b.buffers, cfg.MaxWriteConnections, b.connLost),
-		reads:  newConnPool(&b.cfg, &b.buffers, cfg.MaxReadConnections, b.connLost),
+		writes: newConnPool(&b.cfg, &b.buffers, cfg.MaxWriteConnections, cfg.MaxAnswerSize, b.connLost),
+		reads:  newConnPool(&b.cfg, &b.buffers, cfg.MaxReadConnections, cfg.MaxAnswerSize, b.connLost),
 	}
 	b.view.init(b)
 	b.states.init(b)
@@ -144,8 +146,12 @@ func (b *Bridge) Close(ctx context.Context) {
 // connLost makes every remembered end void: the server may have been killed and may have lost what it had not
 // flushed.
 func (b *Bridge) connLost(err error) {
-	b.epoch.Add(1)
-	b.cfg.Logger.Warn("connection to iggy lost", "err", err)
+	losses := b.epoch.Add(1)
+	// One line a second: an Iggy that goes away takes many connections with it, and may do so again and again.
+	now, last := time.Now().UnixNano(), b.lossLogged.Load()
+	if now-last >= int64(time.Second) && b.lossLogged.CompareAndSwap(last, now) {
+		b.cfg.Logger.Warn("connection to iggy lost", "err", err, "losses", losses)
+	}
 }
 
 // reap closes idle connections.

@@ -53,7 +53,7 @@ func TestOversizedAnswerAndBystanders(t *testing.T) {
 		if _, err := write(t, b, top, 0, batch(b, 1, 100)); err != nil {
 			t.Fatal(err)
 		}
-		c, err := b.control.get(t.Context())
+		c, err := b.self.reads.get(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

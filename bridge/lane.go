@@ -20,6 +20,9 @@ const (
 	gatherMessages = 4096
 )
 
+// maxScratch bounds what a lane keeps of a send's header: room for the indexes of a full gathering.
+const maxScratch = 128 << 10
+
 // boundsAge is how old the lane's knowledge of the log start may grow before it asks again.
 const boundsAge = 5 * time.Second
 
@@ -301,6 +304,8 @@ func (l *lane) appendHeader(group []*Append) ([]byte, int, error) {
 		a.firstID = iggywire.MessageID(a.Messages)
 		base += uint32(len(a.Messages))
 	}
-	l.header = buf
+	if l.header = buf; cap(buf) > maxScratch {
+		l.header = nil // one batch of very many records is no reason to keep so much for each partition
+	}
 	return buf, total, nil
 }

@@ -139,7 +139,10 @@ type TopicNameError struct{ Reason string }
 
 func (e *TopicNameError) Error() string { return "Topic name is invalid: " + e.Reason }
 
-const maxTopicName = 249
+const (
+	maxTopicName = 249
+	maxShownName = 1024
+)
 
 // ValidateTopicName checks Kafka's rules: 1 to 249 of ASCII letters, digits, '.', '_' and '-', not "." or "..".
 // The error is a *TopicNameError.
@@ -150,6 +153,9 @@ func ValidateTopicName(name string) error {
 	case name == "." || name == "..":
 		return &TopicNameError{fmt.Sprintf("'%s' is not allowed", name)}
 	case len(name) > maxTopicName:
+		if len(name) > maxShownName { // an answer has no room for 32 KiB of it
+			name = name[:maxShownName] + "..."
+		}
 		return &TopicNameError{fmt.Sprintf("the length of '%s' is longer than the max allowed length %d", name, maxTopicName)}
 	case strings.ContainsFunc(name, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '.' || r == '_' || r == '-')

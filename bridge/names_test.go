@@ -22,6 +22,7 @@ func TestValidateTopicName(t *testing.T) {
 		{"..", "Topic name is invalid: '..' is not allowed"},
 		{"a b", "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"},
 		{"größe", "Topic name is invalid: 'größe' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"},
+		{strings.Repeat("x", 32_000), "Topic name is invalid: the length of '" + strings.Repeat("x", 1024) + "...' is longer than the max allowed length 249"},
 		{strings.Repeat("x", 250), "Topic name is invalid: the length of '" + strings.Repeat("x", 250) + "' is longer than the max allowed length 249"},
 	} {
 		got := ""

@@ -32,6 +32,7 @@ type connPool struct {
 	cfg     *Config
 	buffers *bufferPool
 	max     int
+	answer  int         // bytes of the largest answer
 	lost    func(error) // a connection in use went away; not called for those the pool closed itself
 
 	ctx    context.Context // ends dials when the pool closes
@@ -47,8 +48,8 @@ type connPool struct {
 	closed  bool
 }
 
-func newConnPool(cfg *Config, buffers *bufferPool, maxConns int, lost func(error)) *connPool {
-	p := &connPool{cfg: cfg, buffers: buffers, max: max(maxConns, 1), lost: lost}
+func newConnPool(cfg *Config, buffers *bufferPool, maxConns, maxAnswer int, lost func(error)) *connPool {
+	p := &connPool{cfg: cfg, buffers: buffers, max: max(maxConns, 1), answer: maxAnswer, lost: lost}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }
@@ -147,7 +148,7 @@ func (p *connPool) connect(ctx context.Context) (*conn, error) {
 		}
 		nc = t
 	}
-	c := newConn(nc, p.buffers, p.cfg.CallTimeout, p.cfg.MaxAnswerSize, p.connLost)
+	c := newConn(nc, p.buffers, p.cfg.CallTimeout, p.answer, p.connLost)
 	login := iggywire.LoginUser{Username: p.cfg.Username, Password: p.cfg.Password, Version: clientVersion}
 	a, err := c.do(ctx, iggywire.CodeLoginUser, login.AppendTo(nil))
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 type Bounds struct {
 	Start int64 // the first offset kept
 	Next  int64 // the offset that the next record gets: Kafka's high watermark
-	// MessageSize is the size in Iggy's form, header included, in bytes, that messages had lately: of those read or
-	// written last by this gateway, else the partition's average; 0 when nothing is known.
+	// MessageSize is the size in Iggy's form, header included, in bytes, that messages have: on average in the whole
+	// partition, or of those that this gateway read or wrote last, whichever is larger; 0 when nothing is known.
 	MessageSize int64
 	// Bytes grows by the sizes of the messages written, so that the difference of two Bounds says how much came in
 	// between. Exact for this gateway's own writes and in Iggy's answers, in between them an estimate.
@@ -106,7 +106,8 @@ func (p *partitionState) boundsNow() Bounds {
 	return Bounds{Start: p.start, Next: p.next, MessageSize: p.messageSize(), Bytes: p.bytes}
 }
 
-func (p *partitionState) messageSize() int64 { return cmp.Or(p.recent, p.average) }
+// messageSize errs on the large side: too small a guess makes a poll bring more than it should.
+func (p *partitionState) messageSize() int64 { return max(p.recent, p.average) }
 
 // end is where a partition ends, and how many bytes lie before it; -1: not known.
 type end struct{ next, bytes int64 }

@@ -61,9 +61,10 @@ func (l *pebbleLog) read(from, end uint64, count uint32) (out [][]byte, n uint32
 	if limit := end - from; uint64(count) > limit {
 		count = uint32(limit)
 	}
+	left := count
 	err = l.iterate(func(it *pebble.Iterator) error {
 		e, err := l.seek(it, from)
-		for left := count; err == nil; e, err = readEntry(it) {
+		for size := 0; err == nil; e, err = readEntry(it) {
 			part, n, err := cut(e.messages, e.base, e.end(), from, left)
 			if err != nil {
 				return err
@@ -71,7 +72,7 @@ func (l *pebbleLog) read(from, end uint64, count uint32) (out [][]byte, n uint32
 			out = appendPart(out, part)
 			from += uint64(n)
 			left -= n
-			if left == 0 {
+			if size += len(part); left == 0 || size >= maxPollBytes {
 				return nil
 			}
 			if !it.Next() {
@@ -80,7 +81,7 @@ func (l *pebbleLog) read(from, end uint64, count uint32) (out [][]byte, n uint32
 		}
 		return err
 	})
-	return out, count, err
+	return out, count - left, err
 }
 
 func (l *pebbleLog) truncate(end uint64) (lost uint64, err error) {

@@ -152,6 +152,9 @@ func (p *partition) forget(key consumerKey) bool {
 
 // read returns the messages that a poll asks for, and the current offset. An
 // offset before the first kept one means that one.
+//
+// An answer holds no further send's messages once it has maxPollBytes: the count that a client asks for is no measure of
+// memory, and a client that gets fewer asks again.
 func (p *partition) read(strategy iggywire.PollStrategy, value uint64, count uint32, key consumerKey) (
 	messages [][]byte, first uint64, n uint32, current uint64, err error,
 ) {
@@ -191,6 +194,9 @@ func (p *partition) read(strategy iggywire.PollStrategy, value uint64, count uin
 		// Retention took away what was being read: it begins later now.
 	}
 }
+
+// maxPollBytes ends an answer to a poll.
+const maxPollBytes = 32 << 20
 
 // first is the offset of the first kept message, or of the next one.
 func (p *partition) first() uint64 {

@@ -24,6 +24,9 @@ const (
 	// sent as much: a request grows from there by doubling.
 	readStep = 1 << 20
 
+	// maxStrangerBody bounds what somebody who has not logged in may send at once.
+	maxStrangerBody = 64 << 10
+
 	// writePiece is the most that is written under one deadline.
 	writePiece = 1 << 20
 )
@@ -141,13 +144,12 @@ func (s *session) serveOne() bool {
 		return s.refuse(iggywire.StatusInvalidCommand)
 	case code == iggywire.CodeSendMessages:
 		return s.send(length)
+	case length > maxStrangerBody && s.loggedIn() == nil:
+		return false // a login is short
 	case length > iggywire.MaxControlBody:
 		// The body is left in the stream, as the real server does; what follows
 		// is read as requests and refused.
 		return s.refuse(iggywire.StatusInvalidCommand)
-	}
-	if cap(s.body) > readStep {
-		s.body = nil // one large request is no reason to keep its memory
 	}
 	s.body, err = readGrowing(s.in, s.body[:0], length)
 	if err != nil {
@@ -157,7 +159,11 @@ func (s *session) serveOne() bool {
 	if code == iggywire.CodePollMessages {
 		return s.poll(s.body)
 	}
-	return s.control(code, s.body)
+	goOn := s.control(code, s.body)
+	if cap(s.body) > readStep {
+		s.body = nil // one large request is no reason to keep its memory
+	}
+	return goOn
 }
 
 // refuse answers with a failure.

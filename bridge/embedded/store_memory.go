@@ -93,7 +93,8 @@ func (l *memoryLog) read(from, end uint64, count uint32) ([][]byte, uint32, erro
 	chunks, last := l.view()
 	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].end > from })
 	var out [][]byte
-	for left := count; left > 0; i++ {
+	left := count
+	for size := 0; left > 0 && size < maxPollBytes; i++ {
 		chunk := last
 		if i < len(chunks) {
 			chunk = chunks[i]
@@ -108,8 +109,9 @@ func (l *memoryLog) read(from, end uint64, count uint32) ([][]byte, uint32, erro
 		out = append(out, part)
 		from += uint64(n)
 		left -= n
+		size += len(part)
 	}
-	return out, count, nil
+	return out, count - left, nil
 }
 
 func (l *memoryLog) truncate(end uint64) (lost uint64, err error) {

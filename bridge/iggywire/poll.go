@@ -103,12 +103,13 @@ func (p PollResult) AppendHeader(dst []byte) []byte {
 }
 
 // ParsePollResult reads the answer to a [Poll]. Messages aliases b, and its
-// messages are not looked at but for the least room that Count of them need.
+// messages are not looked at but for the least room that Count of them need; bytes without
+// a count are refused.
 func ParsePollResult(b []byte) (PollResult, error) {
 	r := reader{b: b}
 	p := PollResult{Partition: r.u32(), CurrentOffset: r.u64(), Count: r.u32()}
 	p.Messages = r.take(len(r.b))
-	if int64(p.Count)*MessageHeaderSize > int64(len(p.Messages)) {
+	if int64(p.Count)*MessageHeaderSize > int64(len(p.Messages)) || p.Count == 0 && len(p.Messages) > 0 {
 		r.fail(ErrMalformed)
 	}
 	if err := r.done("poll answer"); err != nil {

@@ -268,6 +268,9 @@ func (a *API) autoCreate(ctx context.Context, refs []topicRef, view *bridge.Topi
 	made := map[string]string{}
 	tried := false
 	for _, ref := range refs {
+		if len(made) == maxAutoCreate || ctx.Err() != nil {
+			break // the rest when it asks again
+		}
 		if ref.id != (bridge.TopicID{}) || a.checkNewName(view, made, ref.name) != nil {
 			continue
 		}
@@ -284,6 +287,9 @@ func (a *API) autoCreate(ctx context.Context, refs []topicRef, view *bridge.Topi
 	}
 	return a.Bridge.Topics(ctx)
 }
+
+// maxAutoCreate is how many topics one request creates by naming them.
+const maxAutoCreate = 256
 
 // isInternal: clients may read such a topic and not write, make or delete it.
 func (a *API) isInternal(name string) bool { return slices.Contains(a.InternalTopics, name) }

@@ -41,17 +41,34 @@ func refuse(code int16, format string, args ...any) *refusal {
 	return &refusal{code: code, text: fmt.Sprintf(format, args...)}
 }
 
-func (a *API) createTopics(ctx context.Context, _ *server.Conn, req *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
+// These bound what a client can make of Iggy and of this process. The first is KRaft's, for one request.
+const (
+	maxPartitionsPerRequest = 10_000
+	maxTopics               = 100_000
+)
+
+func (a *API) createTopics(ctx context.Context, _ *server.Conn, req *kmsg.CreateTopicsRequest) (server.Reply, error) {
+	release, err := a.reserve(ctx, createTopicsSize(req))
+	if err != nil {
+		return server.Reply{}, err
+	}
 	ctx, cancel := within(ctx, req.TimeoutMillis, a.ProduceTimeoutMax)
 	defer cancel()
 	resp := kmsg.NewPtrCreateTopicsResponse()
 	resp.Version = req.Version
+	if a.partitionsAsked(req) > maxPartitionsPerRequest {
+		for i := range req.Topics {
+			resp.Topics = append(resp.Topics, refusedTopic(req.Topics[i].Topic,
+				refuse(policyViolation, "Excessively large number of partitions per request.")))
+		}
+		return server.NewReservedReply(resp, release), nil
+	}
 
 	count := map[string]int{}
 	for i := range req.Topics {
 		count[req.Topics[i].Topic]++
 	}
-	view, err := a.Bridge.Topics(ctx)
+	view, viewErr := a.Bridge.Topics(ctx)
 	made := map[string]string{} // collision key -> name, of this request
 	for i := range req.Topics {
 		t := &req.Topics[i]
@@ -63,13 +80,47 @@ func (a *API) createTopics(ctx context.Context, _ *server.Conn, req *kmsg.Create
 			resp.Topics = append(resp.Topics, refusedTopic(t.Topic, refuse(invalidRequest, textDuplicateTopic)))
 			continue
 		}
-		if err != nil {
-			resp.Topics = append(resp.Topics, refusedTopic(t.Topic, a.refusalOf(opCreateTopics, err)))
+		if viewErr != nil {
+			resp.Topics = append(resp.Topics, refusedTopic(t.Topic, a.refusalOf(opCreateTopics, viewErr)))
 			continue
 		}
 		resp.Topics = append(resp.Topics, a.createTopic(ctx, req, t, view, made))
 	}
-	return resp, nil
+	return server.NewReservedReply(resp, release), nil
+}
+
+// createTopicsSize bounds the answer, in bytes: from v5 on it lists every setting of every topic.
+func createTopicsSize(req *kmsg.CreateTopicsRequest) int64 {
+	const topicBytes, settingsBytes = 256, 4096
+	size := 64
+	for i := range req.Topics {
+		size += topicBytes + 2*len(req.Topics[i].Topic)
+		if req.Version >= 5 {
+			size += settingsBytes
+			for j := range req.Topics[i].Configs {
+				if v := req.Topics[i].Configs[j].Value; v != nil {
+					size += len(*v)
+				}
+			}
+		}
+	}
+	return int64(size)
+}
+
+// partitionsAsked is how many partitions a request would make.
+func (a *API) partitionsAsked(req *kmsg.CreateTopicsRequest) int64 {
+	var n int64
+	for i := range req.Topics {
+		switch t := &req.Topics[i]; {
+		case len(t.ReplicaAssignment) > 0:
+			n += int64(len(t.ReplicaAssignment))
+		case t.NumPartitions == -1:
+			n += int64(a.DefaultPartitions)
+		default:
+			n += int64(max(t.NumPartitions, 0))
+		}
+	}
+	return n
 }
 
 // createTopic creates or, when asked to validate only, checks one topic.
@@ -137,6 +188,9 @@ func (a *API) checkNewName(view *bridge.TopicView, made map[string]string, name 
 	}
 	if collides {
 		return refuse(invalidTopicException, "Topic '%s' collides with existing topic: %s", name, other)
+	}
+	if len(view.Topics)+len(made) >= maxTopics {
+		return refuse(policyViolation, "There are %d topics, the most that the gateway holds.", maxTopics)
 	}
 	return nil
 }

@@ -37,6 +37,7 @@ const (
 	invalidConfig             int16 = 40
 	notController             int16 = 41
 	invalidRequest            int16 = 42
+	policyViolation           int16 = 44
 	transactionalIDAuthFailed int16 = 53
 	fetchSessionIDNotFound    int16 = 70
 	fencedLeaderEpoch         int16 = 74

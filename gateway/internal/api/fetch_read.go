@@ -38,8 +38,12 @@ func (f *fetchRun) read(ctx context.Context) error {
 	ready, quiet := f.ready(), f.stale()
 	f.share(ready)
 	reserved := int64(0)
-	for _, it := range ready {
-		reserved += int64(it.want)
+	for i, it := range ready {
+		n := it.want
+		if i == 0 {
+			n = max(n, it.messageSize()) // it gets a record whatever its size
+		}
+		reserved += int64(n)
 	}
 	release, err := f.api.reserve(ctx, reserved)
 	if err != nil {

@@ -12,7 +12,7 @@ func (a *API) table() map[int16]handler {
 		3:  replying(a.metadata),
 		10: plain(a.findCoordinator),
 		18: plain(a.apiVersions),
-		19: plain(a.createTopics),
+		19: replying(a.createTopics),
 		20: plain(a.deleteTopics),
 		22: plain(a.initProducerID),
 		60: plain(a.describeCluster),

@@ -81,11 +81,16 @@ func (c *Conn) answer(ex *exchange, pending Pending) {
 }
 
 // encode turns a reply into bytes and takes their size from the response budget, unless the handler has.
-func (c *Conn) encode(req *wire.Request, reply Reply) outgoing {
+func (c *Conn) encode(req *wire.Request, reply Reply) (out outgoing) {
 	if reply.kind == noReply {
 		return outgoing{}
 	}
-	out := outgoing{head: c.server.pool.Get(0), raw: reply.raw, release: reply.release}
+	defer func() {
+		if v := recover(); v != nil {
+			out.closing = handlerFailure(c.panicked(req, v))
+		}
+	}()
+	out = outgoing{head: c.server.pool.Get(0), raw: reply.raw, release: reply.release}
 	if reply.kind == rawReply {
 		out.head.B = req.AppendResponsePrefix(out.head.B, reply.rawSize)
 	} else {

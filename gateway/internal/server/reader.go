@@ -97,6 +97,12 @@ func (c *Conn) readRequest() (*exchange, closing) {
 
 	ex := &exchange{}
 	if p.Size >= budgetedFrame {
+		// Some of the frame must be there before it takes a share of the budget: eight bytes that announce a large one
+		// and nothing behind them would else keep others waiting.
+		c.setReadDeadline(deadline)
+		if _, err := c.reader.Peek(readBufferSize); err != nil {
+			return nil, c.readFailure(err)
+		}
 		if err := c.acquire(c.server.cfg.FrameBudget, int64(p.Size), deadline); err != nil {
 			return nil, closing{FrameBudget, err}
 		}
