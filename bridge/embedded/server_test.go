@@ -95,6 +95,34 @@ func TestPoll(t *testing.T) {
 	}
 }
 
+// TestPollIsBounded: an answer ends behind the send that makes it 32 MiB, whatever count was asked for, and what
+// somebody who has not logged in sends is short.
+func TestPollIsBounded(t *testing.T) {
+	for name, cfg := range stores(t) {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t, cfg)
+			conn := dial(t, s)
+			login(t, conn)
+			createTopic(t, conn, 1)
+			large := strings.Repeat("x", 3<<20)
+			for i := range 20 {
+				send(t, conn, message(uint64(i+1), large))
+			}
+			if n := len(poll(t, conn, iggywire.PollOffset, 0, 1<<31)); n != 11 {
+				t.Errorf("%d messages of 3 MiB in one answer", n)
+			}
+			if n := len(poll(t, conn, iggywire.PollOffset, 11, 1<<31)); n != 9 {
+				t.Errorf("%d messages in the next", n)
+			}
+			stranger := dial(t, s)
+			_, _ = stranger.Write(iggywire.AppendFrame(nil, iggywire.LoginUser{Username: "iggy", Version: strings.Repeat("x", 100<<10)}))
+			if _, _, err := readAnswer(stranger); err == nil {
+				t.Error("100 KiB before a login were answered")
+			}
+		})
+	}
+}
+
 func sameList(list []string) string { return strings.Join(list, ",") }
 
 // TestPollTimestamp finds messages by the time that the server gave them.

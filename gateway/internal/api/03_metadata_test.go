@@ -213,6 +213,31 @@ func TestMetadataAutoCreateTogether(t *testing.T) {
 	}
 }
 
+// Naming topics makes them only so many at a time, and none that collides with another of the same request.
+func TestMetadataAutoCreateBounds(t *testing.T) {
+	gw := start(t, setup{tune: func(cfg *api.Config) { cfg.AutoCreateTopics = true }})
+	c := gw.dial(t)
+	dotted := newName() + ".x"
+	collides := strings.ReplaceAll(dotted, ".", "_")
+	got := topicsOf(ask[*kmsg.MetadataResponse](c, metadataRequest(3, dotted, collides)))
+	if !slices.Equal(got, []string{dotted + ": 0", collides + ": 3"}) {
+		t.Errorf("colliding names: %v", got)
+	}
+	var names []string
+	for range 300 {
+		names = append(names, newName())
+	}
+	made := 0
+	for _, topic := range ask[*kmsg.MetadataResponse](c, metadataRequest(3, names...)).Topics {
+		if topic.ErrorCode == 0 {
+			made++
+		}
+	}
+	if made != 256 {
+		t.Errorf("%d of 300 topics made by one request", made)
+	}
+}
+
 // What a client may do is told when it asks, since v8; of the cluster until v10.
 func TestMetadataAuthorizedOperations(t *testing.T) {
 	gw := shared(t)

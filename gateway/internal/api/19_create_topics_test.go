@@ -158,6 +158,26 @@ func TestCreateTopicsTogether(t *testing.T) {
 	}
 }
 
+// One request makes 10,000 partitions at most, as on a broker, and a name of 32 KiB is told of in part.
+func TestCreateTopicsExcess(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	var many []kmsg.CreateTopicsRequestTopic
+	for range 11 {
+		many = append(many, newTopicSpec(newName(), 1000, 1))
+	}
+	got := ask[*kmsg.CreateTopicsResponse](c, createRequest(7, many...))
+	for i := range many {
+		if got := created(got, i); got != "44: Excessively large number of partitions per request." {
+			t.Errorf("topic %d: %s", i, got)
+		}
+	}
+	long := ask[*kmsg.CreateTopicsResponse](c, createRequest(4, newTopicSpec(strings.Repeat("x", 32_760), 1, 1)))
+	if code := long.Topics[0].ErrorCode; code != 17 || len(*long.Topics[0].ErrorMessage) > 2000 {
+		t.Errorf("long name: error %d, a text of %d bytes", code, len(*long.Topics[0].ErrorMessage))
+	}
+}
+
 // validate_only checks all of it and changes nothing; the id that it tells is of no topic.
 func TestCreateTopicsValidateOnly(t *testing.T) {
 	gw := shared(t)
