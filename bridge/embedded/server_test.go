@@ -116,8 +116,8 @@ func TestPollIsBounded(t *testing.T) {
 			}
 			stranger := dial(t, s)
 			_, _ = stranger.Write(iggywire.AppendFrame(nil, iggywire.LoginUser{Username: "iggy", Version: strings.Repeat("x", 100<<10)}))
-			if _, _, err := readAnswer(stranger); err == nil {
-				t.Error("100 KiB before a login were answered")
+			if status, _, err := readAnswer(stranger); err != nil || status != iggywire.StatusInvalidCommand {
+				t.Errorf("a login of 100 KiB: %v, %v", status, err)
 			}
 		})
 	}

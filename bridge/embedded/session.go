@@ -144,9 +144,7 @@ func (s *session) serveOne() bool {
 		return s.refuse(iggywire.StatusInvalidCommand)
 	case code == iggywire.CodeSendMessages:
 		return s.send(length)
-	case length > maxStrangerBody && s.loggedIn() == nil:
-		return false // a login is short
-	case length > iggywire.MaxControlBody:
+	case length > iggywire.MaxControlBody, length > maxStrangerBody && s.loggedIn() == nil:
 		// The body is left in the stream, as the real server does; what follows
 		// is read as requests and refused.
 		return s.refuse(iggywire.StatusInvalidCommand)
