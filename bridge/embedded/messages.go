@@ -122,7 +122,7 @@ func (s *session) poll(body []byte) bool {
 	if s.loggedIn() == nil {
 		return s.refuse(iggywire.StatusUnauthenticated)
 	}
-	p, key, status := s.pollTarget(req)
+	p, key, status := s.target(req.Stream, req.Topic, req.Consumer, req.HasPartition, req.Partition, true)
 	if status == iggywire.StatusNotResolvedConsumer {
 		// Somebody else's partition, or none left for this member.
 		return s.answerPoll(iggywire.PollResult{}, nil)
@@ -151,18 +151,4 @@ func (s *session) answerPoll(result iggywire.PollResult, parts [][]byte) bool {
 	head = iggywire.AppendResponseHeader(head, iggywire.StatusOK, size)
 	head = result.AppendHeader(head)
 	return s.queue.push(&answer{head: head, parts: parts, weight: iggywire.HeaderSize + size, ready: true})
-}
-
-func (s *session) pollTarget(req iggywire.Poll) (*partition, consumerKey, iggywire.Status) {
-	c := &s.server.catalog
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	t, status := c.topic(req.Stream, req.Topic)
-	switch {
-	case status != iggywire.StatusOK:
-		return nil, consumerKey{}, status
-	case !s.me().at(t).poll():
-		return nil, consumerKey{}, iggywire.StatusUnauthorized
-	}
-	return s.resolve(t, req.Consumer, req.HasPartition, req.Partition, true)
 }

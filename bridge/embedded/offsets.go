@@ -78,26 +78,26 @@ func (s *session) getOffset(req iggywire.GetOffset, dst []byte) ([]byte, iggywir
 	return dst, iggywire.StatusOK
 }
 
-// offsetTarget is the partition and key of a request to store or delete an offset.
-func (s *session) offsetTarget(req iggywire.GetOffset) (*partition, consumerKey, iggywire.Status) {
+// target is the partition and the consumer's key that a poll, or a request to store or delete an offset, means; for
+// advance see resolve.
+func (s *session) target(
+	stream, topic iggywire.Identifier, consumer iggywire.Consumer, has bool, number uint32, advance bool,
+) (*partition, consumerKey, iggywire.Status) {
 	c := &s.server.catalog
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	t, status := c.topic(req.Stream, req.Topic)
+	t, status := c.topic(stream, topic)
 	switch {
 	case status != iggywire.StatusOK:
 		return nil, consumerKey{}, status
 	case !s.me().at(t).poll():
 		return nil, consumerKey{}, iggywire.StatusUnauthorized
 	}
-	return s.resolve(t, req.Consumer, req.HasPartition, req.Partition, false)
+	return s.resolve(t, consumer, has, number, advance)
 }
 
 func (s *session) putOffset(req iggywire.StoreOffset, dst []byte) ([]byte, iggywire.Status) {
-	p, key, status := s.offsetTarget(iggywire.GetOffset{
-		Consumer: req.Consumer, Stream: req.Stream, Topic: req.Topic,
-		HasPartition: req.HasPartition, Partition: req.Partition,
-	})
+	p, key, status := s.target(req.Stream, req.Topic, req.Consumer, req.HasPartition, req.Partition, false)
 	if status != iggywire.StatusOK {
 		return dst, status
 	}
@@ -122,7 +122,7 @@ func (s *session) storeOffset(p *partition, key consumerKey, offset uint64) iggy
 }
 
 func (s *session) deleteOffset(req iggywire.DeleteOffset, dst []byte) ([]byte, iggywire.Status) {
-	p, key, status := s.offsetTarget(iggywire.GetOffset(req))
+	p, key, status := s.target(req.Stream, req.Topic, req.Consumer, req.HasPartition, req.Partition, false)
 	if status != iggywire.StatusOK {
 		return dst, status
 	}

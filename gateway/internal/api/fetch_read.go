@@ -37,7 +37,8 @@ const (
 func (f *fetchRun) read(ctx context.Context) error {
 	ready, quiet := f.ready(), f.stale()
 	f.share(ready)
-	reserved := int64(0)
+	fields := int64(f.metaSize())
+	reserved := fields
 	for i, it := range ready {
 		n := it.want
 		if i == 0 {
@@ -72,7 +73,7 @@ func (f *fetchRun) read(ctx context.Context) error {
 	}
 	_ = group.Wait() // every item has its own code
 	// A record larger than what was reserved for it is charged now that its size is known.
-	if excess := f.trim(ready) - reserved; excess > 0 {
+	if excess := fields + f.trim(ready) - reserved; excess > 0 {
 		release, err := f.api.reserve(ctx, excess)
 		if err != nil {
 			return err

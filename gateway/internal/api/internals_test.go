@@ -4,9 +4,11 @@
 package api
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -73,6 +75,26 @@ func TestFetchShareOfNothing(t *testing.T) {
 		t.Errorf("shares %d and %d", ready[0].want, ready[1].want)
 	}
 	f.share(nil)
+}
+
+// What an answer takes besides the records is reserved as well: a request for very many partitions that have none.
+func TestFetchFieldsAreReserved(t *testing.T) {
+	budgeted := budget.New(100_000)
+	f := &fetchRun{req: kmsg.NewPtrFetchRequest(), api: &API{
+		Config: Config{WriteTimeout: time.Second}, Deps: Deps{ResponseBudget: budgeted},
+	}}
+	f.topics = []fetchTopic{{name: "missing", items: make([]fetchItem, 1000)}}
+	if err := f.read(t.Context()); err != nil || budgeted.Used() != int64(f.metaSize()) {
+		t.Errorf("%v, %d bytes reserved of %d", err, budgeted.Used(), f.metaSize())
+	}
+	f.release()
+	if n := budgeted.Used(); n != 0 {
+		t.Errorf("%d bytes not given back", n)
+	}
+	f.topics[0].items = make([]fetchItem, 10_000)
+	if err := f.read(t.Context()); !errors.Is(err, errBudget) {
+		t.Errorf("more than the budget: %v", err)
+	}
 }
 
 func TestScaled(t *testing.T) {
