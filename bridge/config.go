@@ -44,7 +44,7 @@ type Config struct {
 	LaneIdle  time.Duration
 	LaneQueue int
 
-	// Dial replaces the network, for tests.
+	// Dial replaces the network: for a server within the process, and for tests.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Logger gets one line per connection lost and per fault worth an operator's eye.
 	Logger *slog.Logger

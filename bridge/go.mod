@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/google/go-cmp v0.7.0
+	github.com/iggy-kafka/iggy-kafka/coordinator v0.0.0
 	github.com/iggy-kafka/iggy-kafka/recordcodec v0.0.0
 )
 
@@ -15,3 +16,5 @@ require (
 )
 
 replace github.com/iggy-kafka/iggy-kafka/recordcodec => ../recordcodec
+
+replace github.com/iggy-kafka/iggy-kafka/coordinator => ../coordinator

@@ -273,7 +273,8 @@ func (b *Bridge) DeleteTopic(ctx context.Context, s *Session, t *Topic) error {
 func (b *Bridge) change(ctx context.Context, s *Session, req iggywire.Request) (answer, error) {
 	defer b.view.drop()
 	a, err := ask(ctx, s.writes, req, false)
-	if errors.Is(err, ErrConnectionLost) || IsTimeout(err) && !errors.Is(err, ErrUnavailable) {
+	unread := errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrMalformed) || errors.Is(err, ErrAnswerTooLarge)
+	if unread || IsTimeout(err) && !errors.Is(err, ErrUnavailable) {
 		err = fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
 	return a, err

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -20,6 +21,9 @@ type DriverConfig struct {
 	// NewID returns a string that it never returned before; member ids end with it. Nil means random UUIDs. It is called
 	// by the driver's goroutine.
 	NewID func() string
+	// Fenced, unless nil, is closed when another coordinator has taken over. From then on every request is refused with
+	// ErrNotCoordinator, also those that wait.
+	Fenced <-chan struct{}
 	// Observe, unless nil, is told of every StateChanged and MemberRemoved, for logs and metrics. It is called by the
 	// driver's goroutine, which waits for it.
 	Observe func(Effect)
@@ -34,8 +38,10 @@ type Driver struct {
 	loaded, stopped chan struct{}
 	written         mailbox
 
-	// Run's goroutine alone uses what follows. groups is nil until the state is loaded.
+	// Run's goroutine alone uses what follows. groups is nil until the state is loaded and once it counts no more; refusal
+	// is then what requests are answered.
 	groups      *Groups
+	refusal     error
 	lastRequest RequestID
 	waiting     map[RequestID]chan<- Reply
 }
@@ -67,6 +73,7 @@ func NewDriver(cfg DriverConfig) (*Driver, error) {
 		loaded:  make(chan struct{}),
 		stopped: make(chan struct{}),
 		written: mailbox{ready: make(chan struct{}, 1)},
+		refusal: ErrLoadInProgress,
 		waiting: map[RequestID]chan<- Reply{},
 	}, nil
 }
@@ -81,10 +88,11 @@ func (d *Driver) Loaded() <-chan struct{} { return d.loaded }
 // that is told otherwise would give up its assignment.
 func (d *Driver) Run(ctx context.Context) error {
 	defer close(d.stopped)
-	loading := make(chan error, 1)
+	loaded := make(chan error, 1)
+	loading := (<-chan error)(loaded)
 	groups := NewGroups(d.cfg.Config)
 	go func() {
-		loading <- d.cfg.Store.Load(ctx, func(group string, change Change) error {
+		loaded <- d.cfg.Store.Load(ctx, func(group string, change Change) error {
 			groups.Restore(group, change)
 			return nil
 		})
@@ -93,33 +101,45 @@ func (d *Driver) Run(ctx context.Context) error {
 	timer.Stop()
 	defer timer.Stop()
 	var armed time.Time
+	fenced := d.cfg.Fenced
 	for {
 		select {
 		case <-ctx.Done():
-			if d.groups == nil {
+			if loading != nil {
 				<-loading
 			}
 			return nil
 		case err := <-loading:
+			loading = nil
 			switch {
 			case ctx.Err() != nil:
 				return nil
+			case errors.Is(err, ErrNotCoordinator):
+				d.fence()
 			case err != nil:
 				return fmt.Errorf("coordinator: load: %w", err)
+			case d.refusal == ErrLoadInProgress:
+				d.groups, d.refusal = groups, nil
+				d.groups.Resume(time.Now())
+				close(d.loaded)
 			}
-			d.groups = groups
-			d.groups.Resume(time.Now())
-			close(d.loaded)
+		case <-fenced:
+			fenced = nil
+			d.fence()
 		case j := <-d.inbox:
 			j.run(time.Now())
 			close(j.ran)
 		case <-d.written.ready:
 			for _, w := range d.written.take() {
-				d.perform(d.groups.Step(time.Now(), w.group, w.Written))
+				if d.groups != nil {
+					d.perform(d.groups.Step(time.Now(), w.group, w.Written))
+				}
 			}
 		case <-timer.C:
 			armed = time.Time{}
-			d.perform(d.groups.Tick(time.Now()))
+			if d.groups != nil {
+				d.perform(d.groups.Tick(time.Now()))
+			}
 		}
 		if d.groups == nil {
 			continue
@@ -128,6 +148,15 @@ func (d *Driver) Run(ctx context.Context) error {
 			armed = at
 			timer.Reset(time.Until(at))
 		}
+	}
+}
+
+// fence refuses everything from now on: what the groups know is no longer so.
+func (d *Driver) fence() {
+	d.groups, d.refusal = nil, ErrNotCoordinator
+	for id, answer := range d.waiting {
+		answer <- Reply{Err: ErrNotCoordinator}
+		delete(d.waiting, id)
 	}
 }
 
@@ -173,8 +202,8 @@ func (d *Driver) do(ctx context.Context, run func(now time.Time)) error {
 func request[R Result](ctx context.Context, d *Driver, group string, event func(RequestID) Event) (R, error) {
 	answer := make(chan Reply, 1)
 	err := d.do(ctx, func(now time.Time) {
-		if d.groups == nil {
-			answer <- Reply{Err: ErrLoadInProgress}
+		if d.refusal != nil {
+			answer <- Reply{Err: d.refusal}
 			return
 		}
 		d.lastRequest++
@@ -201,8 +230,8 @@ func read[T any](ctx context.Context, d *Driver, look func(*Groups) (T, error)) 
 	var result T
 	var lookErr error
 	err := d.do(ctx, func(now time.Time) {
-		if d.groups == nil {
-			lookErr = ErrLoadInProgress
+		if d.refusal != nil {
+			lookErr = d.refusal
 			return
 		}
 		d.perform(d.groups.Tick(now))

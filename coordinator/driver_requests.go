@@ -11,7 +11,7 @@ import (
 )
 
 // The methods below send one event each and return what Reply says, or ctx's error. They set the field Request.
-// Errors are the package's; ErrLoadInProgress and ErrNotAvailable may come from all of them.
+// Errors are the package's; ErrLoadInProgress, ErrNotAvailable and ErrNotCoordinator may come from all of them.
 
 // Join waits for the next generation of the group and sets j.Unique if it is empty. It waits as long as the slowest member
 // takes.
@@ -62,15 +62,13 @@ func (d *Driver) Delete(ctx context.Context, group string) error {
 
 // DropTopic removes the offsets of a topic that is no more from all groups. It does not wait for that to be durable.
 func (d *Driver) DropTopic(ctx context.Context, topic DropTopic) error {
-	var loading error
+	var refused error
 	err := d.do(ctx, func(now time.Time) {
-		if d.groups == nil {
-			loading = ErrLoadInProgress
-			return
+		if refused = d.refusal; refused == nil {
+			d.perform(d.groups.DropTopic(now, topic))
 		}
-		d.perform(d.groups.DropTopic(now, topic))
 	})
-	return cmp.Or(err, loading)
+	return cmp.Or(err, refused)
 }
 
 // Describe describes a group. One that is not there is Dead, with ErrGroupIDNotFound.

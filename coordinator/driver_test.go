@@ -388,3 +388,44 @@ func TestDriverConcurrently(t *testing.T) {
 		t.Errorf("%d offsets, want 16", len(got))
 	}
 }
+
+// When another coordinator has taken over, who waits is told so, and so is everybody who comes.
+func TestDriverFenced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fenced := make(chan struct{})
+		store := newSlowStore()
+		store.loading <- nil
+		d, stop := startDriver(t, coordinator.DriverConfig{Store: store, Fenced: fenced})
+		defer stop()
+		ctx := t.Context()
+		a := must[coordinator.JoinResult](t)(d.Join(ctx, "g", joinAs("a")))
+		sync := await(func() (coordinator.SyncResult, error) {
+			return d.Sync(ctx, "g", coordinator.Sync{MemberID: a.MemberID, Generation: 1})
+		})
+		synctest.Wait()
+		close(fenced)
+		_, err := sync()
+		wantErr(t, "the sync that waited", err, coordinator.ErrNotCoordinator)
+		wantErr(t, "a heartbeat", d.Heartbeat(ctx, "g", coordinator.Heartbeat{MemberID: a.MemberID, Generation: 1}), coordinator.ErrNotCoordinator)
+		_, err = d.Offsets(ctx, "g", nil)
+		wantErr(t, "offsets", err, coordinator.ErrNotCoordinator)
+		wantErr(t, "drop topic", d.DropTopic(ctx, coordinator.DropTopic{Topic: "t"}), coordinator.ErrNotCoordinator)
+		time.Sleep(time.Hour) // neither timers nor the end of the write wake anything
+	})
+}
+
+// Who is fenced before it has loaded refuses too.
+func TestDriverFencedWhileLoading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fenced := make(chan struct{})
+		store := newSlowStore()
+		d, stop := startDriver(t, coordinator.DriverConfig{Store: store, Fenced: fenced})
+		defer stop()
+		close(fenced)
+		synctest.Wait()
+		wantErr(t, "a heartbeat", d.Heartbeat(t.Context(), "g", coordinator.Heartbeat{}), coordinator.ErrNotCoordinator)
+		store.loading <- coordinator.ErrNotCoordinator
+		synctest.Wait()
+		wantErr(t, "a heartbeat", d.Heartbeat(t.Context(), "g", coordinator.Heartbeat{}), coordinator.ErrNotCoordinator)
+	})
+}

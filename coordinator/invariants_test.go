@@ -199,10 +199,14 @@ func (m *model) checkLeader(group string, r JoinResult) {
 func (m *model) checkStored(id string, g *Group) {
 	m.t.Helper()
 	restored := NewGroup(id, g.cfg)
-	if stored := m.store.groups[id]; stored != nil {
-		for _, c := range stored.changes() {
+	err := m.store.Load(m.t.Context(), func(group string, c Change) error {
+		if group == id {
 			restored.Restore(c)
 		}
+		return nil
+	})
+	if err != nil {
+		m.fail("load: %v", err)
 	}
 	restored.Resume(m.now)
 	if diff := cmp.Diff(restored.offsets, g.offsets); diff != "" {

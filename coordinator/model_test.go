@@ -12,24 +12,20 @@ import (
 	"time"
 )
 
-// TestModel lets random clients, half of them mad, loose on three groups over a store that is slow and fails at times,
-// and checks the invariants of DESIGN.md after every step.
-func TestModel(t *testing.T) {
-	for seed := range uint64(10) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			m := newModel(t, seed)
-			for range 10_000 {
-				m.step()
-			}
-			m.finish()
-		})
+// RunModel lets random clients, half of them mad, loose on three groups over a store that is slow and fails at times, and
+// checks the invariants of DESIGN.md after every step. TestModel runs it, in the outer package: on the store that it brings.
+func RunModel(t *testing.T, seed uint64, steps int, store Store) {
+	m := newModel(t, seed, store)
+	for range steps {
+		m.step()
 	}
+	m.finish()
 }
 
 // TestModelRepeats shows that nothing hangs on the order of maps: the same events have the same effects.
 func TestModelRepeats(t *testing.T) {
 	run := func() uint64 {
-		m := newModel(t, 1)
+		m := newModel(t, 1, NewMemoryStore())
 		for range 5_000 {
 			m.step()
 		}
@@ -52,7 +48,7 @@ type model struct {
 	rng     *rand.Rand
 	now     time.Time
 	gs      *Groups
-	store   *MemoryStore
+	store   Store
 	clients [modelClients]modelClient
 	waiting map[RequestID]modelRequest
 	next    RequestID
@@ -91,7 +87,7 @@ type modelClient struct {
 	others                          []JoinedMember
 }
 
-func newModel(t *testing.T, seed uint64) *model {
+func newModel(t *testing.T, seed uint64, store Store) *model {
 	cfg := DefaultConfig()
 	cfg.MaxGroupSize, cfg.MaxMembers, cfg.MaxGroups = 5, 12, 2
 	cfg.InitialRebalanceDelay = time.Second
@@ -102,7 +98,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	}
 	m := &model{
 		t: t, rng: rand.New(rand.NewPCG(seed, 0)), now: time.Unix(0, 0),
-		gs: NewGroups(cfg), store: NewMemoryStore(),
+		gs: NewGroups(cfg), store: store,
 		waiting: map[RequestID]modelRequest{}, queued: map[string][]Write{}, unsaved: map[string]bool{},
 		leaders: map[modelGeneration]string{}, generations: map[string]int32{}, lives: map[string]int{},
 		log: fnv.New64a(),
@@ -248,7 +244,11 @@ func (m *model) endWrite(group string) {
 	if m.chance(10) {
 		err = errors.New("disk full")
 	} else {
-		m.store.Append(group, w.Changes, func(error) {})
+		m.store.Append(group, w.Changes, func(err error) {
+			if err != nil {
+				m.fail("the store: %v", err)
+			}
+		})
 	}
 	if isSave {
 		m.unsaved[group] = err != nil

@@ -1,11 +1,12 @@
 // Copyright The iggy-kafka Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bridgetest is one suite of tests for the bridge on any Iggy server: the embedded one everywhere, a real one
-// where there is one.
+// Package bridgetest is one suite of tests for the bridge and for what it stands on, on any Iggy server: the embedded one
+// everywhere, a real one where there is one. It has a proxy, too, that does to connections what a script says.
 package bridgetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,14 +18,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
 )
 
-// Run runs the suite on the server that server names: its address, the user, and perhaps TLS. It makes a stream of its
-// own and deletes its topics.
+// Run runs the suite on the server that server names: its address, the root user, and perhaps TLS. Others may use the
+// server meanwhile: streams, topics, users and tokens are the suite's own, and are gone when it ends.
+//
+// One part goes through the bridge, the other speaks Iggy's protocol: what the bridge relies on, and what an embedded
+// server owes to native clients.
 func Run(t *testing.T, server bridge.Config) {
-	server.Names = bridge.NewNames(fmt.Sprintf("bridgetest-%08x", rand.Uint32()))
+	t.Run("wire", func(t *testing.T) { wire(t, &server) })
+	t.Run("bridge", func(t *testing.T) { throughBridge(t, server) })
+}
+
+func throughBridge(t *testing.T, server bridge.Config) {
+	stream := fmt.Sprintf("bridgetest-%08x", rand.Uint32())
+	server.Names = bridge.NewNames(stream)
 	s := &suite{server}
+	t.Cleanup(func() { s.removeStream(t, stream) })
 	for _, tc := range []struct {
 		name string
 		run  func(*testing.T, *bridge.Bridge)
@@ -35,7 +47,12 @@ func Run(t *testing.T, server bridge.Config) {
 		{"messages come back as they were sent", s.fidelity},
 		{"concurrent writers", s.concurrentWriters},
 		{"foreign writers", s.foreignWriters},
+		{"native writers", s.nativeWriters},
+		{"too large", s.tooLarge},
+		{"rights", s.rights},
+		{"newest timestamp", s.newestTimestamp},
 		{"news", s.news},
+		{"news of a deletion", s.gone},
 		{"reopen", s.reopen},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.run(t, s.open(t)) })
@@ -65,6 +82,22 @@ func (s *suite) open(t *testing.T) *bridge.Bridge {
 		b.Close(ctx)
 	})
 	return b
+}
+
+func (s *suite) removeStream(t *testing.T, name string) {
+	p, err := dial(context.Background(), &s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	for _, req := range []iggywire.Request{
+		iggywire.LoginUser{Username: s.config.Username, Password: s.config.Password},
+		iggywire.DeleteStream{Stream: iggywire.NamedID(name)},
+	} {
+		if status, _, err := p.ask(req); err != nil || status != iggywire.StatusOK {
+			t.Errorf("%v: %v, %v", req.Code(), status, err)
+		}
+	}
 }
 
 // topic makes a topic that is deleted at the end of the test.
@@ -112,28 +145,34 @@ func write(ctx context.Context, b *bridge.Bridge, top *bridge.Topic, p int32, n 
 // payloads reads a whole partition.
 func payloads(t *testing.T, b *bridge.Bridge, top *bridge.Topic, p int32) []string {
 	t.Helper()
+	all, err := Payloads(t.Context(), b, top, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Payloads reads the payloads of a whole partition, whose offsets have to begin at 0 and to have no gap.
+func Payloads(ctx context.Context, b *bridge.Bridge, top *bridge.Topic, p int32) ([]string, error) {
 	var out []string
 	for {
-		m, err := b.Read(t.Context(), b.Self(), top, p, int64(len(out)), 1000)
-		if err != nil {
-			t.Fatal(err)
+		m, err := b.Read(ctx, b.Self(), top, p, int64(len(out)), 1000)
+		if err != nil || m.Count == 0 {
+			m.Release()
+			return out, err
 		}
 		for rest := m.Messages; len(rest) > 0; {
 			msg, n, err := mapping.ParseMessage(rest)
+			if err == nil && msg.Offset != uint64(len(out)) {
+				err = fmt.Errorf("bridgetest: offset %d where %d is due", msg.Offset, len(out))
+			}
 			if err != nil {
-				t.Fatal(err)
+				m.Release()
+				return nil, err
 			}
-			if msg.Offset != uint64(len(out)) {
-				t.Fatalf("offset %d where %d is due", msg.Offset, len(out))
-			}
-			out = append(out, string(msg.Payload))
-			rest = rest[n:]
+			out, rest = append(out, string(msg.Payload)), rest[n:]
 		}
-		count := m.Count
 		m.Release()
-		if count == 0 {
-			return out
-		}
 	}
 }
 
@@ -258,7 +297,7 @@ func (s *suite) fidelity(t *testing.T, b *bridge.Bridge) {
 		rest = rest[n:]
 		want := sent[i]
 		want.Offset, want.Timestamp, want.Checksum = uint64(i), got.Timestamp, got.Checksum
-		if diff := cmp.Diff(len(want.Payload), len(got.Payload)); diff != "" || !cmp.Equal(want.Payload, got.Payload) {
+		if !bytes.Equal(want.Payload, got.Payload) {
 			t.Errorf("message %d: the payload changed", i)
 		}
 		want.Payload, got.Payload = nil, nil

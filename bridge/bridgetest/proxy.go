@@ -37,6 +37,7 @@ type Proxy struct {
 	mu     sync.Mutex
 	rules  []rule
 	seen   map[rule]int // frames that fit a rule
+	asked  map[iggywire.Code]int
 	conns  map[net.Conn]struct{}
 	refuse bool
 	closed bool
@@ -57,13 +58,20 @@ func StartProxy(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{listener: l, target: target, conns: map[net.Conn]struct{}{}}
+	p := &Proxy{listener: l, target: target, conns: map[net.Conn]struct{}{}, asked: map[iggywire.Code]int{}}
 	p.wg.Go(p.accept)
 	return p, nil
 }
 
 // Addr is where clients connect.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Asked is how many requests of a command came from clients since the start.
+func (p *Proxy) Asked(code iggywire.Code) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked[code]
+}
 
 // Script replaces the rules and begins to count anew. An empty script passes everything on.
 func (p *Proxy) Script(text string) error {
@@ -232,6 +240,9 @@ func (p *Proxy) pass(from, to net.Conn, open func(header []byte) (iggywire.Code,
 func (p *Proxy) match(code iggywire.Code, answer bool) rule {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !answer {
+		p.asked[code]++
+	}
 	var found rule
 	for _, r := range p.rules {
 		if r.answer != answer || r.command != "any" && r.command != code.String() {

@@ -1,0 +1,142 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package statelog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog"
+	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog/statelogtest"
+)
+
+// gateway is one that runs, in a test.
+type gateway struct {
+	*statelog.Log
+	t      *testing.T
+	cancel context.CancelFunc
+	result chan error
+	events []string
+}
+
+// startGateway runs a log on a storage and waits until it is loaded.
+func startGateway(t *testing.T, storage statelog.Storage, boot string, change ...func(*statelog.Config)) *gateway {
+	t.Helper()
+	g := &gateway{t: t, result: make(chan error, 1)}
+	cfg := statelog.Config{Storage: storage, BootID: boot, Observe: func(e statelog.Event) {
+		g.events = append(g.events, e.String())
+	}}
+	for _, c := range change {
+		c(&cfg)
+	}
+	log, err := statelog.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Log = log
+	ctx, cancel := context.WithCancel(t.Context())
+	g.cancel = cancel
+	go func() { g.result <- log.Run(ctx) }()
+	select {
+	case <-log.Loaded():
+	case err := <-g.result:
+		t.Fatalf("Run: %v", err)
+	}
+	return g
+}
+
+// stop ends the gateway and returns what Run did.
+func (g *gateway) stop() error {
+	g.cancel()
+	return <-g.result
+}
+
+// commit stores an offset and returns what came of it.
+func (g *gateway) commit(group, topic string, partition int32, position int64) error {
+	done := make(chan error, 1)
+	g.Groups().Append(group, []coordinator.Change{coordinator.OffsetCommitted{
+		TopicPartition: coordinator.TopicPartition{Topic: topic, Partition: partition},
+		Offset:         coordinator.Offset{Position: position, LeaderEpoch: -1, CommittedAt: time.Now()},
+	}}, func(err error) { done <- err })
+	return <-done
+}
+
+// offsets returns all offsets of a log's groups, as group/topic/partition=position.
+func offsets(t *testing.T, load func(context.Context, func(string, coordinator.Change) error) error) []string {
+	t.Helper()
+	var list []string
+	err := load(t.Context(), func(group string, change coordinator.Change) error {
+		if c, ok := change.(coordinator.OffsetCommitted); ok {
+			list = append(list, fmt.Sprintf("%s/%s/%d=%d", group, c.Topic, c.Partition, c.Position))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// stored returns the offsets that a gateway that starts now would find.
+func stored(t *testing.T, s statelog.Storage) []string {
+	t.Helper()
+	return offsets(t, func(ctx context.Context, fn func(string, coordinator.Change) error) error {
+		return statelog.ReadGroups(ctx, s, fn)
+	})
+}
+
+func equal(t *testing.T, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want (-), got (+):\n%s", diff)
+	}
+}
+
+func TestStateSurvives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := statelogtest.New(2)
+		g := startGateway(t, s, "a")
+		for i := range int64(3) {
+			if err := g.commit("g", "t", 0, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.commit("h", "t", 1, 7); err != nil {
+			t.Fatal(err)
+		}
+		first, err := g.ReserveProducerIDs(t.Context(), 3, 100, 10)
+		equal(t, int64(100), first)
+		err = errors.Join(err, g.SetTopicSettings(t.Context(), "id", "name", map[string]string{"a": "b"}),
+			g.SetLogStart(t.Context(), "id", 2, 5), g.SetLogStart(t.Context(), "id", 2, 4),
+			g.SetQuota(t.Context(), "user", map[string]string{"rate": "1"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.stop(); err != nil {
+			t.Fatal(err)
+		}
+
+		g = startGateway(t, s, "b")
+		equal(t, []string{"g/t/0=2", "h/t/1=7"}, stored(t, s))
+		first, err = g.ReserveProducerIDs(t.Context(), 3, 0, 1)
+		if err != nil || first != 110 {
+			t.Error(first, err)
+		}
+		settings, _ := g.TopicSettings("id")
+		equal(t, map[string]string{"a": "b"}, settings)
+		start, _ := g.LogStart("id", 2)
+		equal(t, int64(5), start)
+		equal(t, map[string]map[string]string{"user": {"rate": "1"}}, g.Quotas())
+		if err := g.stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package statelog_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog"
+	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog/statelogtest"
+)
+
+// TestModel lets commits loose on a log whose storage fails in every way it can: appends that are refused, unanswered, late
+// or cut, tails that are lost, and gateways that start while others run. Whenever the storage has been well for a while,
+// a gateway that starts must find just what was acknowledged.
+func TestModel(t *testing.T) {
+	for seed := range uint64(100) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { newModel(t, seed).run() })
+		})
+	}
+}
+
+type model struct {
+	t       *testing.T
+	rng     *rand.Rand
+	storage *statelogtest.Storage
+	gateway *gateway
+	boots   int
+	acked   map[string]int64 // group/topic/partition -> position, by the gateway that owns the log
+	next    int64
+	pending int
+}
+
+func newModel(t *testing.T, seed uint64) *model {
+	m := &model{t: t, rng: rand.New(rand.NewPCG(seed, 0)), storage: statelogtest.New(1), acked: map[string]int64{}}
+	m.storage.Delay = time.Millisecond
+	m.start()
+	return m
+}
+
+func (m *model) start() {
+	m.boots++
+	m.gateway = startGateway(m.t, m.storage, fmt.Sprint("boot ", m.boots), func(c *statelog.Config) {
+		c.CheckpointRecords, c.MaxMessage, c.MaxBatch = 20, 256, 2000
+	})
+}
+
+func (m *model) run() {
+	for range 300 {
+		switch p := m.rng.IntN(100); {
+		case p < 50:
+			m.change()
+		case p < 60:
+			fault := statelogtest.Fault(m.rng.IntN(5))
+			m.storage.FailNext(1+m.rng.IntN(3), fault)
+		case p < 65:
+			m.storage.Down(true)
+			time.Sleep(time.Duration(m.rng.IntN(3000)) * time.Millisecond)
+			m.storage.Down(false)
+		case p < 70:
+			m.storage.Arrive()
+		case p < 74:
+			m.storage.Lose(0, m.rng.IntN(30))
+		case p < 90:
+			time.Sleep(time.Duration(m.rng.IntN(1500)) * time.Millisecond)
+		case p < 97:
+			m.settle()
+		default:
+			m.replace()
+		}
+	}
+	m.settle()
+	if err := m.gateway.stop(); err != nil {
+		m.t.Errorf("Run: %v", err)
+	}
+}
+
+// change commits or removes an offset, or a whole group, without waiting.
+func (m *model) change() {
+	tp := coordinator.TopicPartition{Topic: fmt.Sprint("t", m.rng.IntN(3)), Partition: int32(m.rng.IntN(4))}
+	group := fmt.Sprint("g", m.rng.IntN(3))
+	key := fmt.Sprintf("%s/%s/%d", group, tp.Topic, tp.Partition)
+	m.next++
+	position := m.next
+	var change coordinator.Change
+	var apply func()
+	switch p := m.rng.IntN(10); {
+	case p < 7:
+		c := coordinator.OffsetCommitted{TopicPartition: tp, Offset: coordinator.Offset{Position: position, CommittedAt: time.Now()}}
+		if m.rng.IntN(10) == 0 {
+			c.Metadata = fmt.Sprint(m.rng.Perm(200)) // in parts
+		}
+		change, apply = c, func() { m.acked[key] = position }
+	case p < 9:
+		change, apply = coordinator.OffsetRemoved{TopicPartition: tp}, func() { delete(m.acked, key) }
+	default:
+		change, apply = coordinator.GroupRemoved{}, func() {
+			maps.DeleteFunc(m.acked, func(key string, _ int64) bool { return key[:2] == group })
+		}
+	}
+	m.pending++
+	owner := m.gateway
+	owner.Groups().Append(group, []coordinator.Change{change}, func(err error) {
+		m.pending--
+		switch {
+		case err == nil:
+			apply()
+		case errors.Is(err, statelog.ErrFenced) && owner == m.gateway:
+			m.t.Errorf("the newest gateway was fenced: %v", err)
+		}
+	})
+}
+
+// settle makes the storage well, waits, and compares.
+func (m *model) settle() {
+	m.t.Helper()
+	m.storage.Fail(nil)
+	m.storage.Arrive()
+	time.Sleep(5 * time.Second)
+	if m.pending > 0 {
+		m.t.Errorf("%d changes still wait", m.pending)
+	}
+	var want []string
+	for key, position := range m.acked {
+		want = append(want, fmt.Sprintf("%s=%d", key, position))
+	}
+	slices.Sort(want)
+	equal(m.t, want, stored(m.t, m.storage))
+	if m.t.Failed() {
+		for _, e := range m.gateway.events {
+			m.t.Log(e)
+		}
+		m.t.FailNow()
+	}
+}
+
+// replace starts a gateway, with or without the last one still running.
+func (m *model) replace() {
+	m.settle()
+	last := m.gateway
+	running := m.rng.IntN(2) == 0
+	if !running {
+		if err := last.stop(); err != nil {
+			m.t.Errorf("Run: %v", err)
+		}
+	}
+	m.start()
+	if running {
+		if err := last.commit("g0", "t0", 0, -5); !errors.Is(err, coordinator.ErrNotCoordinator) {
+			m.t.Errorf("the older gateway committed: %v", err)
+		}
+		if err := last.stop(); !errors.Is(err, statelog.ErrFenced) {
+			m.t.Errorf("Run of the older gateway: %v", err)
+		}
+	}
+}

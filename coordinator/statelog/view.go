@@ -1,0 +1,226 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package statelog
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// view is what the records of one partition come to: the newest of each key, in encoded form where there are many. It is
+// not safe for concurrent use.
+type view struct {
+	groups    map[string]*groupState
+	topics    map[string]*topicState
+	producers map[int32]int64
+	quotas    map[string]map[string]string
+	// offsets counts those of all groups.
+	offsets int
+}
+
+// groupState is a group. Snapshot is empty if only offsets are known of it.
+type groupState struct {
+	snapshot string
+	topics   map[string][]storedOffset
+}
+
+// storedOffset is the offset of one partition. A topic's are in a slice, sorted by partition: maps take twice the memory.
+type storedOffset struct {
+	// id is shared between the partitions of a topic.
+	id, value string
+	partition int32
+}
+
+type topicState struct {
+	name      string
+	settings  map[string]string
+	logStarts map[int32]int64
+}
+
+func newView() *view {
+	return &view{
+		groups: map[string]*groupState{}, topics: map[string]*topicState{},
+		producers: map[int32]int64{}, quotas: map[string]map[string]string{},
+	}
+}
+
+// entries is how many records a checkpoint would have if each held one thing.
+func (v *view) entries() int {
+	return v.offsets + len(v.groups) + len(v.topics) + len(v.producers) + len(v.quotas)
+}
+
+// apply takes in a record. It keeps nothing that points into the record.
+func (v *view) apply(r record) {
+	switch r := r.(type) {
+	case offsetsCommitted:
+		v.commit(&r)
+	case offsetsRemoved:
+		v.remove(&r)
+	case groupSaved:
+		v.group(r.group).snapshot = strings.Clone(r.snapshot)
+	case groupRemoved:
+		if g := v.groups[r.group]; g != nil {
+			for _, list := range g.topics {
+				v.offsets -= len(list)
+			}
+			delete(v.groups, r.group)
+		}
+	case producerIDs:
+		v.producers[r.instance] = max(v.producers[r.instance], r.next)
+	case logStart:
+		starts := v.topic(r.topicID).logStarts
+		starts[r.partition] = max(starts[r.partition], r.offset)
+	case topicSettings:
+		v.applySettings(&r)
+	case topicRemoved:
+		delete(v.topics, r.topicID)
+	case quota:
+		if len(r.values) == 0 {
+			delete(v.quotas, r.key)
+		} else {
+			v.quotas[strings.Clone(r.key)] = cloneStrings(r.values)
+		}
+	}
+}
+
+func (v *view) group(id string) *groupState {
+	g := v.groups[id]
+	if g == nil {
+		g = &groupState{topics: map[string][]storedOffset{}}
+		v.groups[strings.Clone(id)] = g
+	}
+	return g
+}
+
+func (v *view) commit(r *offsetsCommitted) {
+	g := v.group(r.group)
+	for i := range r.topics {
+		t := &r.topics[i]
+		list, known := g.topics[t.name]
+		if !known && len(list) == 0 {
+			list = slices.Grow(list, len(t.partitions))
+		}
+		for _, p := range t.partitions {
+			at, found := find(list, p.partition)
+			if !found {
+				list = slices.Insert(list, at, storedOffset{partition: p.partition})
+				v.offsets++
+			}
+			list[at].value = strings.Clone(p.value)
+			list[at].id = sharedID(list, at, t.id)
+		}
+		if known {
+			g.topics[t.name] = list
+		} else {
+			g.topics[strings.Clone(t.name)] = list
+		}
+	}
+}
+
+func find(list []storedOffset, partition int32) (int, bool) {
+	return slices.BinarySearchFunc(list, partition, func(o storedOffset, p int32) int { return int(o.partition) - int(p) })
+}
+
+// sharedID returns id, as the string that the entry or a neighbour has if it is the same.
+func sharedID(list []storedOffset, at int, id string) string {
+	for i := max(at-1, 0); i < min(at+2, len(list)); i++ {
+		if list[i].id == id {
+			return list[i].id
+		}
+	}
+	return strings.Clone(id)
+}
+
+func (v *view) remove(r *offsetsRemoved) {
+	g := v.groups[r.group]
+	if g == nil {
+		return
+	}
+	for _, t := range r.topics {
+		list := g.topics[t.name]
+		for _, partition := range t.partitions {
+			if at, found := find(list, partition); found {
+				list = slices.Delete(list, at, at+1)
+				v.offsets--
+			}
+		}
+		if len(list) == 0 {
+			delete(g.topics, t.name)
+		} else {
+			g.topics[t.name] = list
+		}
+	}
+	if g.snapshot == "" && len(g.topics) == 0 {
+		delete(v.groups, r.group)
+	}
+}
+
+func (v *view) topic(id string) *topicState {
+	t := v.topics[id]
+	if t == nil {
+		t = &topicState{logStarts: map[int32]int64{}}
+		v.topics[strings.Clone(id)] = t
+	}
+	return t
+}
+
+func (v *view) applySettings(r *topicSettings) {
+	t := v.topic(r.topicID)
+	t.name, t.settings = strings.Clone(r.name), cloneStrings(r.settings)
+	if len(t.settings) == 0 && len(t.logStarts) == 0 {
+		delete(v.topics, r.topicID)
+	}
+}
+
+func cloneStrings(m map[string]string) map[string]string {
+	c := make(map[string]string, len(m))
+	for k, v := range m {
+		c[strings.Clone(k)] = strings.Clone(v)
+	}
+	return c
+}
+
+// others returns records for all but the groups, sorted.
+func (v *view) others() []record {
+	var records []record
+	for _, instance := range slices.Sorted(maps.Keys(v.producers)) {
+		records = append(records, producerIDs{instance, v.producers[instance]})
+	}
+	for _, id := range slices.Sorted(maps.Keys(v.topics)) {
+		t := v.topics[id]
+		if len(t.settings) > 0 {
+			records = append(records, topicSettings{id, t.name, t.settings})
+		}
+		for _, partition := range slices.Sorted(maps.Keys(t.logStarts)) {
+			records = append(records, logStart{id, partition, t.logStarts[partition]})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(v.quotas)) {
+		records = append(records, quota{key, v.quotas[key]})
+	}
+	return records
+}
+
+// committed returns records for the offsets of one topic of a group, each for partitions that have the same topic id and
+// take at most size bytes, or one partition if that takes more.
+func (g *groupState) committed(group, topic string, size int) []record {
+	var records []record
+	list := g.topics[topic]
+	for len(list) > 0 {
+		t := committedTopic{name: topic, id: list[0].id}
+		taken := 0
+		for n, o := range list {
+			if taken += len(o.value) + maxVarint32; o.id != t.id || n > 0 && taken > size {
+				break
+			}
+			t.partitions = append(t.partitions, committedPartition{o.partition, o.value})
+		}
+		list = list[len(t.partitions):]
+		records = append(records, offsetsCommitted{group, []committedTopic{t}})
+	}
+	return records
+}
+
+const maxVarint32 = 5
