@@ -19,8 +19,10 @@ const (
 
 func benchSend(b *testing.B) []byte { return benchSendTo(b, 0) }
 
-func benchSendTo(b *testing.B, partition uint32) []byte {
-	messages := make([][]byte, benchBatch)
+func benchSendTo(b *testing.B, partition uint32) []byte { return benchSendOf(b, partition, benchBatch) }
+
+func benchSendOf(b *testing.B, partition uint32, count int) []byte {
+	messages := make([][]byte, count)
 	for i := range messages {
 		messages[i] = message(uint64(i+1), strings.Repeat("x", benchPayload))
 	}

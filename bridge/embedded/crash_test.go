@@ -89,6 +89,7 @@ const (
 	crashPartitions = 3
 	crashRounds     = 50
 	crashBatch      = 10      // messages in one send
+	crashLarge      = 8 << 10 // bytes of a message of the first sender, whose sends are several entries
 	crashSegment    = 1 << 20 // bytes
 )
 
@@ -122,7 +123,7 @@ func TestKill(t *testing.T) {
 		if len(all) < len(c.seen[partition]) {
 			t.Errorf("partition %d: %d messages were polled, %d are left", partition, len(c.seen[partition]), len(all))
 		}
-		size := uint64(0)
+		size, active, segments := uint64(0), uint64(0), uint32(1)
 		for i, msg := range all {
 			size += uint64(len(msg))
 			if got := iggywire.MessageOffset(msg); got != uint64(i) {
@@ -137,11 +138,13 @@ func TestKill(t *testing.T) {
 			}
 			stored[id]++
 			sends[id/crashBatch]++
+			if (i+1)%crashBatch == 0 && size-active >= crashSegment {
+				segments, active = segments+1, size
+			}
 		}
 		polled += len(c.seen[partition])
-		if segments := partitionsOf(t, conn)[partition].Segments; segments != uint32(size/crashSegment)+1 {
-			// A segment is over its size by less than a send, which here does not add up to one.
-			t.Errorf("partition %d: %d segments for %d bytes", partition, segments, size)
+		if got := partitionsOf(t, conn)[partition].Segments; got != segments {
+			t.Errorf("partition %d: %d segments for %d bytes, want %d", partition, got, size, segments)
 		}
 	}
 	count := 0
@@ -244,7 +247,11 @@ func sendUntilBroken(t *testing.T, conn net.Conn, round, sender int, acknowledge
 			case <-broken:
 				return
 			}
-			if _, err := conn.Write(crashSend(t, send, uint32(sender)%crashPartitions)); err != nil {
+			size := 100
+			if sender == 0 {
+				size = crashLarge
+			}
+			if _, err := conn.Write(crashSend(t, send, uint32(sender)%crashPartitions, size)); err != nil {
 				return
 			}
 		}
@@ -271,11 +278,11 @@ func sendUntilBroken(t *testing.T, conn net.Conn, round, sender int, acknowledge
 	}
 }
 
-func crashSend(t *testing.T, send uint64, partition uint32) []byte {
+func crashSend(t *testing.T, send uint64, partition uint32, size int) []byte {
 	body := iggywire.AppendSendHeader(nil, iggywire.NamedID("s"), iggywire.NamedID("t"), iggywire.ToPartition(partition), crashBatch)
 	var messages []byte
 	for i := range uint64(crashBatch) {
-		messages = append(messages, message(send*crashBatch+i, strings.Repeat("x", 100))...)
+		messages = append(messages, message(send*crashBatch+i, strings.Repeat("x", size))...)
 	}
 	body, _, err := iggywire.AppendIndexes(body, messages, 0)
 	if err != nil {

@@ -34,7 +34,7 @@ import (
 func TestFaults(t *testing.T) {
 	datadriven.Walk(t, "testdata/faults", func(t *testing.T, path string) {
 		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-		env := newFaultEnv(t)
+		env := newFaultEnv(t, time.Second)
 		defer env.close()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return env.run(t, d) })
 	})
@@ -47,9 +47,11 @@ type faultEnv struct {
 	direct  *bridge.Bridge // past it
 	topic   *bridge.Topic
 	batches int
+	config  bridge.Config // of bridge
 }
 
-func newFaultEnv(t *testing.T) *faultEnv {
+// newFaultEnv starts a server, and a bridge that counts a connection as hung after callTimeout.
+func newFaultEnv(t *testing.T, callTimeout time.Duration) *faultEnv {
 	t.Helper()
 	var env faultEnv
 	var err error
@@ -59,17 +61,18 @@ func newFaultEnv(t *testing.T) *faultEnv {
 	if env.proxy, err = bridgetest.StartProxy(env.server.Addr().String()); err != nil {
 		t.Fatal(err)
 	}
-	open := func(addr string) *bridge.Bridge {
-		b, err := bridge.Open(t.Context(), bridge.Config{
-			Addr: addr, Username: "iggy", Password: "iggy", Names: bridge.NewNames("kafka"),
-			CallTimeout: time.Second, DialTimeout: time.Second, TopicViewAge: time.Millisecond,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
+	env.config = bridge.Config{
+		Addr: env.proxy.Addr(), Username: "iggy", Password: "iggy", Names: bridge.NewNames("kafka"),
+		CallTimeout: callTimeout, DialTimeout: time.Second, TopicViewAge: time.Millisecond,
 	}
-	env.direct, env.bridge = open(env.server.Addr().String()), open(env.proxy.Addr())
+	direct := env.config
+	direct.Addr = env.server.Addr().String()
+	if env.direct, err = bridge.Open(t.Context(), direct); err != nil {
+		t.Fatal(err)
+	}
+	if env.bridge, err = bridge.Open(t.Context(), env.config); err != nil {
+		t.Fatal(err)
+	}
 	if env.topic, err = env.bridge.CreateTopic(t.Context(), env.bridge.Self(), bridge.TopicSpec{Name: "orders", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -128,24 +131,11 @@ func (e *faultEnv) command(ctx context.Context, t *testing.T, d *datadriven.Test
 	case "append":
 		return e.append(ctx, n, deadline)
 	case "bounds":
-		bounds, err := e.bridge.Bounds(ctx, e.topic)
-		if err != nil {
-			return readClass(err)
-		}
-		return fmt.Sprintf("next %d", bounds[0].Next)
+		return e.bounds(ctx)
 	case "topics":
-		view, err := e.bridge.Topics(ctx)
-		if err != nil {
-			return readClass(err)
-		}
-		return fmt.Sprintf("%d topics", len(view.Topics))
+		return e.topics(ctx)
 	case "read":
-		m, err := e.bridge.Read(ctx, e.bridge.Self(), e.topic, 0, 0, 1000)
-		if err != nil {
-			return readClass(err)
-		}
-		defer m.Release()
-		return fmt.Sprintf("%d messages", m.Count)
+		return e.read(ctx)
 	case "stored":
 		return e.stored(ctx)
 	default:
@@ -169,6 +159,31 @@ func (e *faultEnv) append(ctx context.Context, n int, deadline time.Time) string
 		return writeClass(err)
 	}
 	return fmt.Sprintf("base %d", got.BaseOffset)
+}
+
+func (e *faultEnv) bounds(ctx context.Context) string {
+	bounds, err := e.bridge.Bounds(ctx, e.topic)
+	if err != nil {
+		return readClass(err)
+	}
+	return fmt.Sprintf("next %d", bounds[0].Next)
+}
+
+func (e *faultEnv) topics(ctx context.Context) string {
+	view, err := e.bridge.Topics(ctx)
+	if err != nil {
+		return readClass(err)
+	}
+	return fmt.Sprintf("%d topics", len(view.Topics))
+}
+
+func (e *faultEnv) read(ctx context.Context) string {
+	m, err := e.bridge.Read(ctx, e.bridge.Self(), e.topic, 0, 0, 1000)
+	if err != nil {
+		return readClass(err)
+	}
+	defer m.Release()
+	return fmt.Sprintf("%d messages", m.Count)
 }
 
 func (e *faultEnv) stored(ctx context.Context) string {

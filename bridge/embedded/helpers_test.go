@@ -123,6 +123,13 @@ func sendBody(tb testing.TB, stream, topic string, messages ...[]byte) []byte {
 	return sendBodyTo(tb, 0, stream, topic, messages...)
 }
 
+// sendFrame is a request that sends messages to partition 0 of topic t in stream s.
+func sendFrame(tb testing.TB, messages ...[]byte) []byte {
+	tb.Helper()
+	body := sendBody(tb, "s", "t", messages...)
+	return append(iggywire.AppendRequestHeader(nil, iggywire.CodeSendMessages, len(body)), body...)
+}
+
 func sendBodyTo(tb testing.TB, partition uint32, stream, topic string, messages ...[]byte) []byte {
 	tb.Helper()
 	body := iggywire.AppendSendHeader(nil, iggywire.NamedID(stream), iggywire.NamedID(topic), iggywire.ToPartition(partition), len(messages))

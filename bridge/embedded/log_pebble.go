@@ -14,8 +14,9 @@ import (
 
 // pebbleLog is the entries of one log in the database.
 type pebbleLog struct {
-	store *pebbleStore
-	id    logID
+	store     *pebbleStore
+	id        logID
+	bookmarks bookmarks
 }
 
 func (l *pebbleLog) append(e entry, records []record, done func(error)) {
@@ -40,6 +41,16 @@ func (l *pebbleLog) iterate(f func(*pebble.Iterator) error) error {
 
 // seek puts it on the entry that holds offset.
 func (l *pebbleLog) seek(it *pebble.Iterator, offset uint64) (entry, error) {
+	if base, found := l.bookmarks.take(offset); found && it.SeekGE(appendEntryKey(nil, l.id, base)) {
+		if e, err := readEntry(it); err != nil || e.base <= offset && offset < e.end() {
+			return e, err
+		}
+	}
+	return l.search(it, offset)
+}
+
+// search is seek without help.
+func (l *pebbleLog) search(it *pebble.Iterator, offset uint64) (entry, error) {
 	if !it.SeekLT(appendEntryKey(nil, l.id, offset+1)) {
 		return entry{}, l.missing(it, offset)
 	}
@@ -57,22 +68,24 @@ func (l *pebbleLog) missing(it *pebble.Iterator, offset uint64) error {
 	return fmt.Errorf("offset %d of partition %d, incarnation %d: %w", offset, l.id.partition, l.id.incarnation, errBadEntry)
 }
 
-func (l *pebbleLog) read(from, end uint64, count uint32) (out [][]byte, n uint32, err error) {
+func (l *pebbleLog) read(from, end uint64, count uint32) (excerpt, error) {
 	if limit := end - from; uint64(count) > limit {
 		count = uint32(limit)
 	}
+	copied := copier{chunks: &l.store.chunks}
 	left := count
-	err = l.iterate(func(it *pebble.Iterator) error {
+	err := l.iterate(func(it *pebble.Iterator) error {
 		e, err := l.seek(it, from)
 		for size := 0; err == nil; e, err = readEntry(it) {
 			part, n, err := cut(e.messages, e.base, e.end(), from, left)
 			if err != nil {
 				return err
 			}
-			out = appendPart(out, part)
+			copied.add(part)
 			from += uint64(n)
 			left -= n
 			if size += len(part); left == 0 || size >= maxPollBytes {
+				l.bookmarks.put(from, e)
 				return nil
 			}
 			if !it.Next() {
@@ -81,7 +94,7 @@ func (l *pebbleLog) read(from, end uint64, count uint32) (out [][]byte, n uint32
 		}
 		return err
 	})
-	return out, count - left, err
+	return excerpt{parts: copied.parts, count: count - left, release: copied.release}, err
 }
 
 func (l *pebbleLog) truncate(end uint64) (lost uint64, err error) {
@@ -124,28 +137,12 @@ func (l *pebbleLog) truncate(end uint64) (lost uint64, err error) {
 	return lost, <-done
 }
 
-// appendPart copies part behind the last of parts, or into memory of its own
-// when there is no room. A poll of small entries thus becomes a few pieces, one
-// of a single entry takes no more memory than the entry.
-func appendPart(parts [][]byte, part []byte) [][]byte {
-	last := len(parts) - 1
-	if last >= 0 && cap(parts[last])-len(parts[last]) >= len(part) {
-		parts[last] = append(parts[last], part...)
-		return parts
-	}
-	size := len(part)
-	if last >= 0 {
-		size = max(size, chunkSize)
-	}
-	return append(parts, append(make([]byte, 0, size), part...))
-}
-
 // find looks at one entry per step: all messages of an entry came at one time.
 func (l *pebbleLog) find(timestamp, first, end uint64) (uint64, error) {
 	low := first
 	err := l.iterate(func(it *pebble.Iterator) error {
 		for high := end; low < high; {
-			e, err := l.seek(it, low+(high-low)/2)
+			e, err := l.search(it, low+(high-low)/2)
 			if err != nil {
 				return err
 			}

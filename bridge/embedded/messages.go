@@ -42,8 +42,9 @@ func (s *session) send(length int) bool {
 	if status != iggywire.StatusOK {
 		return s.refuse(status)
 	}
-	a := &answer{head: make([]byte, iggywire.HeaderSize), weight: iggywire.HeaderSize + len(req.Messages)}
-	if !s.queue.push(a) {
+	a := &answer{weight: iggywire.HeaderSize + len(req.Messages)}
+	a.head = a.memory[:iggywire.HeaderSize]
+	if !s.push(a) {
 		return false
 	}
 	p.append(req.Messages, req.Count, s.server.now(), s.server.newID, func(status iggywire.Status) {
@@ -125,30 +126,29 @@ func (s *session) poll(body []byte) bool {
 	p, key, status := s.target(req.Stream, req.Topic, req.Consumer, req.HasPartition, req.Partition, true)
 	if status == iggywire.StatusNotResolvedConsumer {
 		// Somebody else's partition, or none left for this member.
-		return s.answerPoll(iggywire.PollResult{}, nil)
+		return s.answerPoll(iggywire.PollResult{}, excerpt{})
 	}
 	if status != iggywire.StatusOK {
 		return s.refuse(status)
 	}
-	parts, first, count, current, err := p.read(req.Strategy, req.Value, req.Count, key)
+	messages, first, current, err := p.read(req.Strategy, req.Value, req.Count, key)
 	if err != nil {
 		return s.refuse(iggywire.StatusError)
 	}
-	if req.AutoCommit && count > 0 {
-		if status := s.storeOffset(p, key, first+uint64(count)-1); status != iggywire.StatusOK {
+	if req.AutoCommit && messages.count > 0 {
+		if status := s.storeOffset(p, key, first+uint64(messages.count)-1); status != iggywire.StatusOK {
 			return s.refuse(status)
 		}
 	}
-	return s.answerPoll(iggywire.PollResult{Partition: p.partition, CurrentOffset: current, Count: count}, parts)
+	return s.answerPoll(iggywire.PollResult{Partition: p.partition, CurrentOffset: current, Count: messages.count}, messages)
 }
 
-func (s *session) answerPoll(result iggywire.PollResult, parts [][]byte) bool {
+func (s *session) answerPoll(result iggywire.PollResult, messages excerpt) bool {
 	size := iggywire.PollResultHeaderSize
-	for _, part := range parts {
+	for _, part := range messages.parts {
 		size += len(part)
 	}
-	head := make([]byte, 0, iggywire.HeaderSize+iggywire.PollResultHeaderSize)
-	head = iggywire.AppendResponseHeader(head, iggywire.StatusOK, size)
-	head = result.AppendHeader(head)
-	return s.queue.push(&answer{head: head, parts: parts, weight: iggywire.HeaderSize + size, ready: true})
+	a := &answer{messages: messages, weight: iggywire.HeaderSize + size, ready: true}
+	a.head = result.AppendHeader(iggywire.AppendResponseHeader(a.memory[:0], iggywire.StatusOK, size))
+	return s.push(a)
 }

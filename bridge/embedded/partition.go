@@ -156,7 +156,7 @@ func (p *partition) forget(key consumerKey) bool {
 // An answer holds no further send's messages once it has maxPollBytes: the count that a client asks for is no measure of
 // memory, and a client that gets fewer asks again.
 func (p *partition) read(strategy iggywire.PollStrategy, value uint64, count uint32, key consumerKey) (
-	messages [][]byte, first uint64, n uint32, current uint64, err error,
+	messages excerpt, first, current uint64, err error,
 ) {
 	for {
 		p.mu.RLock()
@@ -165,7 +165,7 @@ func (p *partition) read(strategy iggywire.PollStrategy, value uint64, count uin
 		p.mu.RUnlock()
 		current = currentOffset(end)
 		if count == 0 || begin >= end {
-			return nil, 0, 0, current, nil
+			return excerpt{}, 0, current, nil
 		}
 		first, err = 0, nil
 		switch strategy {
@@ -183,13 +183,13 @@ func (p *partition) read(strategy iggywire.PollStrategy, value uint64, count uin
 		}
 		first = max(first, begin)
 		if err == nil && first >= end {
-			return nil, 0, 0, current, nil
+			return excerpt{}, 0, current, nil
 		}
 		if err == nil {
-			messages, n, err = p.log.read(first, end, count)
+			messages, err = p.log.read(first, end, count)
 		}
 		if !errors.Is(err, errBadEntry) || p.first() == begin {
-			return messages, first, n, current, err
+			return messages, first, current, err
 		}
 		// Retention took away what was being read: it begins later now.
 	}

@@ -21,6 +21,7 @@ import (
 type Server struct {
 	cfg      Config
 	listener net.Listener
+	local    *localListener
 	store    store
 	catalog  catalog
 	started  time.Time
@@ -28,7 +29,9 @@ type Server struct {
 	now   func() uint64   // µs since 1970
 	newID func() [16]byte // random
 
-	accepting sync.WaitGroup // the accept loop and, through it, the sessions
+	bodies sync.Pool // of *[]byte: for the bodies of requests
+
+	accepting sync.WaitGroup // the accept loops and, through them, the sessions
 	cleaning  sync.WaitGroup
 	stop      context.CancelFunc // of the cleaner
 	closeOnce sync.Once
@@ -60,6 +63,7 @@ func start(ctx context.Context, cfg Config, st store) (*Server, error) {
 		cfg:      cfg,
 		store:    st,
 		started:  cfg.Now(),
+		local:    newLocalListener(),
 		now:      func() uint64 { return uint64(cfg.Now().UnixMicro()) },
 		newID:    randomID,
 		sessions: make(map[uint32]*session),
@@ -75,7 +79,8 @@ func start(ctx context.Context, cfg Config, st store) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded: listen: %w", err), st.close())
 	}
-	s.accepting.Go(s.accept)
+	s.accepting.Go(func() { s.accept(s.listener) })
+	s.accepting.Go(func() { s.accept(s.local) })
 	s.startCleaner()
 	return s, nil
 }
@@ -114,7 +119,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // anything did since the start. It may be called more than once.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
-		err := s.listener.Close()
+		err := errors.Join(s.listener.Close(), s.local.Close())
 		s.mu.Lock()
 		s.closed = true
 		for _, session := range s.sessions {
@@ -130,13 +135,13 @@ func (s *Server) Close() error {
 	return s.closeErr
 }
 
-// accept serves connections until the listener is closed. Any other failure to
+// accept serves a listener's connections until it is closed. Any other failure to
 // accept (no file descriptors left, say) is waited out.
-func (s *Server) accept() {
+func (s *Server) accept(listener net.Listener) {
 	var sessions sync.WaitGroup
 	defer sessions.Wait()
 	for {
-		conn, err := s.listener.Accept()
+		conn, err := listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}

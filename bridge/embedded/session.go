@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,8 +16,9 @@ import (
 )
 
 const (
-	// readBuffer is how much of a connection is read ahead.
-	readBuffer = 64 << 10
+	// readBuffer is how much of a connection is read ahead: several small requests. What is
+	// larger is read to where it belongs.
+	readBuffer = 8 << 10
 
 	// readStep is the largest piece of memory that a peer is given before it has
 	// sent as much: a request grows from there by doubling.
@@ -31,10 +31,11 @@ const (
 	writePiece = 1 << 20
 )
 
-// session is one connection: a reader that carries requests out one after
-// another, and a writer that sends the answers. Sends alone are not waited for
-// by the reader: it goes on to the next send while the store makes them durable,
-// and anything else waits for the sends before it.
+// session is one connection: a goroutine that reads requests and carries them out one after
+// another. Sends alone are not waited for: it goes on to the next send while the store makes
+// them durable, and anything else waits for the sends before it. It writes the answers before
+// it waits for the peer, so that a request costs no more than its system calls; see [answerQueue]
+// for when somebody else does.
 type session struct {
 	server *Server
 	raw    net.Conn // what conn lies on: the same, or TCP below TLS
@@ -45,7 +46,7 @@ type session struct {
 	queue  *answerQueue
 	user   atomic.Pointer[user] // nil: not logged in; set by the reader only
 	groups map[*group]struct{}  // joined; guarded by the catalogue's mutex
-	body   []byte               // of the request at hand, reused
+	body   []byte               // of the request at hand: the server's, on loan
 }
 
 func newSession(s *Server, raw net.Conn, id uint32) *session {
@@ -53,14 +54,11 @@ func newSession(s *Server, raw net.Conn, id uint32) *session {
 	if s.cfg.TLS != nil {
 		conn = tls.Server(raw, s.cfg.TLS)
 	}
-	stall := &stallReader{conn: conn, timeout: s.cfg.IOTimeout}
-	return &session{
-		server: s, raw: raw, conn: conn, id: id,
-		in:     bufio.NewReaderSize(stall, readBuffer),
-		stall:  stall,
-		queue:  newAnswerQueue(),
-		groups: make(map[*group]struct{}),
-	}
+	session := &session{server: s, raw: raw, conn: conn, id: id, groups: make(map[*group]struct{})}
+	session.queue = newAnswerQueue(session.write)
+	session.stall = &stallReader{conn: conn, queue: session.queue, timeout: s.cfg.IOTimeout}
+	session.in = bufio.NewReaderSize(session.stall, readBuffer)
+	return session
 }
 
 // abort ends the connection at once: closing TLS would wait for the peer.
@@ -84,20 +82,24 @@ func (s *session) run() {
 		s.abort()
 		return
 	}
-	var writer sync.WaitGroup
-	writer.Go(func() {
-		s.queue.write(s.write)
-		s.conn.Close() // a reader that is still waiting need not
-	})
 	for s.serveOne() {
 	}
 	s.queue.close()
-	writer.Wait()
+	s.conn.Close()
 }
 
-// write writes all of b, in pieces, for each of which the peer has the timeout: a
-// slow peer may take long for a large answer, one that reads nothing may not.
+// write writes all of b. When it cannot, the connection ends: a reader that is waiting need not.
 func (s *session) write(b net.Buffers) error {
+	err := s.writePieces(b)
+	if err != nil {
+		s.abort()
+	}
+	return err
+}
+
+// writePieces writes all of b, in pieces, for each of which the peer has the timeout: a
+// slow peer may take long for a large answer, one that reads nothing may not.
+func (s *session) writePieces(b net.Buffers) error {
 	for len(b) > 0 {
 		n, size := 0, 0
 		for n < len(b) && size+len(b[n]) <= writePiece {
@@ -134,6 +136,18 @@ func (s *session) serveOne() bool {
 		return false
 	}
 	s.stall.hurry()
+	body, _ := s.server.bodies.Get().(*[]byte)
+	if body == nil {
+		body = new([]byte)
+	}
+	s.body = *body
+	defer func() {
+		if cap(s.body) <= readStep { // one large request is no reason to keep its memory
+			*body = s.body[:0]
+			s.server.bodies.Put(body)
+		}
+		s.body = nil // a connection at rest holds no memory for requests
+	}()
 	var header [iggywire.HeaderSize]byte
 	if _, err := io.ReadFull(s.in, header[:]); err != nil {
 		return false
@@ -157,17 +171,18 @@ func (s *session) serveOne() bool {
 	if code == iggywire.CodePollMessages {
 		return s.poll(s.body)
 	}
-	goOn := s.control(code, s.body)
-	if cap(s.body) > readStep {
-		s.body = nil // one large request is no reason to keep its memory
+	// It may wait for the disk.
+	if !s.queue.flush() {
+		return false
 	}
-	return goOn
+	return s.control(code, s.body)
 }
 
 // refuse answers with a failure.
 func (s *session) refuse(status iggywire.Status) bool {
-	head := iggywire.AppendResponseHeader(make([]byte, 0, iggywire.HeaderSize), status, 0)
-	return s.queue.push(&answer{head: head, weight: len(head), ready: true})
+	a := &answer{weight: iggywire.HeaderSize, ready: true}
+	a.head = iggywire.AppendResponseHeader(a.memory[:0], status, 0)
+	return s.push(a)
 }
 
 // control carries out a request that is neither a send nor a poll.
@@ -178,8 +193,10 @@ func (s *session) control(code iggywire.Code, body []byte) bool {
 		return s.refuse(status)
 	}
 	iggywire.AppendResponseHeader(head[:0], status, len(head)-iggywire.HeaderSize)
-	return s.queue.push(&answer{head: head, weight: len(head), ready: true})
+	return s.push(&answer{head: head, weight: len(head), ready: true})
 }
+
+func (s *session) push(a *answer) bool { return s.queue.push(a, s.in.Buffered() > 0) }
 
 // readGrowing appends length bytes from r to dst, whose memory grows with what
 // arrived and not with what was announced.
@@ -202,9 +219,11 @@ func readGrowing(r io.Reader, dst []byte, length int) ([]byte, error) {
 }
 
 // stallReader reads from a connection without a deadline between requests, and
-// within one with a deadline that every arrival of bytes renews.
+// within one with a deadline that every arrival of bytes renews. Before it waits for
+// the peer it writes to it what is ready.
 type stallReader struct {
 	conn     net.Conn
+	queue    *answerQueue
 	timeout  time.Duration
 	hurrying bool
 	deadline bool // one is set on conn
@@ -222,6 +241,10 @@ func (r *stallReader) rest() error {
 }
 
 func (r *stallReader) Read(p []byte) (int, error) {
+	if !r.queue.flush() {
+		return 0, net.ErrClosed
+	}
+	defer r.queue.resume()
 	if r.hurrying {
 		r.deadline = true
 		if err := r.conn.SetReadDeadline(time.Now().Add(r.timeout)); err != nil {

@@ -3,7 +3,11 @@
 
 package embedded
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+)
 
 // logID names the log of one partition. An incarnation belongs to one life of
 // one topic (a purge begins a new one) and is never used again, so that what is
@@ -24,6 +28,42 @@ type entry struct {
 
 // end is the offset behind the entry.
 func (e *entry) end() uint64 { return e.base + uint64(e.count) }
+
+// split takes the front off e, as many messages as are limit bytes together but one
+// at least, and returns it as an entry of its own.
+func (e *entry) split(limit int) (entry, error) {
+	front := *e
+	if e.count > 1 && len(e.messages) > limit {
+		front.count = 0
+		size, rest := 0, e.messages
+		for front.count < e.count {
+			msg, behind, err := iggywire.NextMessage(rest)
+			if err != nil {
+				return entry{}, err
+			}
+			if front.count > 0 && size+len(msg) > limit {
+				break
+			}
+			front.count++
+			size, rest = size+len(msg), behind
+		}
+		front.messages = e.messages[:size]
+	}
+	e.messages = e.messages[len(front.messages):]
+	e.base, e.count = front.end(), e.count-front.count
+	front.size -= uint64(len(e.messages))
+	return front, nil
+}
+
+// excerpt is messages read from a log, one after the other.
+type excerpt struct {
+	parts [][]byte // in wire form; may be the log's own memory, which does not change
+	count uint32
+
+	// release, if set, gives the memory of parts back once nobody reads them any
+	// more. It is called once or, when that is too much to ask, not at all.
+	release func()
+}
 
 // record is one fact of the catalogue; a nil value takes it back.
 type record struct {
@@ -76,10 +116,9 @@ type messageLog interface {
 	append(e entry, records []record, done func(error))
 
 	// read returns the messages from offset from on: up to count, none at end or
-	// behind. The slices may be the log's own memory, which does not change.
-	// from < end, and end is no higher than what was reported done. The error wraps
-	// errBadEntry when from was trimmed away meanwhile.
-	read(from, end uint64, count uint32) ([][]byte, uint32, error)
+	// behind. from < end, and end is no higher than what was reported done. The error
+	// wraps errBadEntry when from was trimmed away meanwhile.
+	read(from, end uint64, count uint32) (excerpt, error)
 
 	// trim forgets the messages before first, where an entry begins, and makes
 	// the changes of records that belong to it. It waits as little as append.

@@ -86,13 +86,13 @@ func (l *memoryLog) view() (chunks []memoryChunk, last memoryChunk) {
 	return l.chunks[:n], l.chunks[n]
 }
 
-func (l *memoryLog) read(from, end uint64, count uint32) ([][]byte, uint32, error) {
+func (l *memoryLog) read(from, end uint64, count uint32) (excerpt, error) {
 	if limit := end - from; uint64(count) > limit {
 		count = uint32(limit)
 	}
 	chunks, last := l.view()
 	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].end > from })
-	var out [][]byte
+	var out excerpt
 	left := count
 	for size := 0; left > 0 && size < maxPollBytes; i++ {
 		chunk := last
@@ -100,18 +100,19 @@ func (l *memoryLog) read(from, end uint64, count uint32) ([][]byte, uint32, erro
 			chunk = chunks[i]
 		}
 		if from < chunk.base || from >= chunk.end {
-			return nil, 0, errBadEntry // trimmed or lost meanwhile
+			return excerpt{}, errBadEntry // trimmed or lost meanwhile
 		}
 		part, n, err := cut(chunk.messages, chunk.base, chunk.end, from, left)
 		if err != nil {
-			return nil, 0, err
+			return excerpt{}, err
 		}
-		out = append(out, part)
+		out.parts = append(out.parts, part)
+		out.count += n
 		from += uint64(n)
 		left -= n
 		size += len(part)
 	}
-	return out, count - left, nil
+	return out, nil
 }
 
 func (l *memoryLog) truncate(end uint64) (lost uint64, err error) {

@@ -28,7 +28,8 @@ import (
 //
 // where size counts the messages' bytes of the log up to and with this entry.
 // The last entry of a log thus says all that there is to know at a start, however
-// many messages lie before it.
+// many messages lie before it. A send of more than pieceSize bytes is several
+// entries, written in one batch: a poll reads whole entries, however little it asks for.
 const (
 	formatKey       = 'a'
 	format          = "1"
@@ -38,9 +39,15 @@ const (
 	entryHeaderSize = 4 + 8 + 8
 )
 
+// pieceSize is how many bytes of messages an entry has at most, unless it is a single one.
+const pieceSize = 64 << 10
+
 // maxCommitBytes bounds how much is gathered for one commit; what arrives beyond
 // it waits for the next.
 const maxCommitBytes = 32 << 20
+
+// keptBatchBytes is how much of a commit's memory is kept for the next one.
+const keptBatchBytes = 8 << 20
 
 // errStoreClosed is given to writes handed over after close.
 var errStoreClosed = errors.New("store is closed")
@@ -54,6 +61,7 @@ type pebbleStore struct {
 	lock    *pebble.Lock // of the folder
 	sync    *pebble.WriteOptions
 	failure failure
+	chunks  sync.Pool // of *chunk: what polls are answered with
 
 	mu     sync.Mutex
 	wake   sync.Cond // queue or closed changed
@@ -101,13 +109,14 @@ func openPebble(fs vfs.FS, dir string, durable bool) (store, error) {
 		return nil, fmt.Errorf("folder in use: %w", err)
 	}
 	s := &pebbleStore{lock: lock, sync: pebble.Sync, failure: failure{made: make(chan struct{}), stopped: make(chan struct{})}}
+	s.chunks.New = func() any { return new(chunk) }
 	if !durable {
 		s.sync = pebble.NoSync
 	}
 	s.committed = make(chan struct{})
 	close(s.committed)
 	var opened atomic.Bool
-	s.db, err = pebble.Open(dir, &pebble.Options{
+	options := &pebble.Options{
 		FS:                    failStopFS{FS: fs, failure: &s.failure, opened: &opened},
 		Lock:                  lock,
 		FormatMajorVersion:    pebble.FormatNewest,
@@ -116,7 +125,9 @@ func openPebble(fs vfs.FS, dir string, durable bool) (store, error) {
 		MemTableSize:          memoryTableSize,
 		CacheSize:             cacheSize,
 		FlushDelayDeleteRange: deletionDelay,
-	})
+	}
+	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone })
+	s.db, err = pebble.Open(dir, options)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -222,7 +233,7 @@ func (s *pebbleStore) close() error {
 
 // run commits what is queued until the store is closed and the queue is empty.
 func (s *pebbleStore) run() {
-	batch := s.db.NewBatch()
+	batch := s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(keptBatchBytes))
 	for {
 		writes := s.next()
 		if len(writes) == 0 {
@@ -277,10 +288,14 @@ func addWrite(batch *pebble.Batch, w *pendingWrite) error {
 			return err
 		}
 	}
-	if w.entry.count > 0 {
-		op := batch.SetDeferred(entryKeySize, entryHeaderSize+len(w.entry.messages))
-		appendEntryKey(op.Key[:0], w.log, w.entry.base)
-		appendEntry(op.Value[:0], &w.entry)
+	for rest := w.entry; rest.count > 0; {
+		piece, err := rest.split(pieceSize)
+		if err != nil {
+			return err
+		}
+		op := batch.SetDeferred(entryKeySize, entryHeaderSize+len(piece.messages))
+		appendEntryKey(op.Key[:0], w.log, piece.base)
+		appendEntry(op.Value[:0], &piece)
 		if err := op.Finish(); err != nil {
 			return err
 		}
