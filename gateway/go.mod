@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/iggy-kafka/iggy-kafka/bridge v0.0.0
 	github.com/iggy-kafka/iggy-kafka/bridge/embedded v0.0.0
+	github.com/iggy-kafka/iggy-kafka/coordinator v0.0.0
 	github.com/iggy-kafka/iggy-kafka/recordcodec v0.0.0
 	github.com/iggy-kafka/iggy-kafka/wire v0.0.0
 )
@@ -50,14 +51,16 @@ require (
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	golang.org/x/exp v0.0.0-20230626212559-97b1e661b5df // indirect
 	golang.org/x/sync v0.25.0
-	golang.org/x/sys v0.43.0 // indirect
-	golang.org/x/text v0.14.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/protobuf v1.33.0 // indirect
 )
 
 replace github.com/iggy-kafka/iggy-kafka/wire => ../wire
 
 replace github.com/iggy-kafka/iggy-kafka/recordcodec => ../recordcodec
+
+replace github.com/iggy-kafka/iggy-kafka/coordinator => ../coordinator
 
 replace github.com/iggy-kafka/iggy-kafka/bridge => ../bridge
 

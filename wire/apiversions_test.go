@@ -25,15 +25,25 @@ func TestApiVersionsBytes(t *testing.T) {
 		"0001 0004 000c", // Fetch
 		"0002 0001 000a", // ListOffsets
 		"0003 0000 000d", // Metadata
+		"0008 0002 0009", // OffsetCommit
+		"0009 0001 0009", // OffsetFetch
 		"000a 0000 0006", // FindCoordinator
+		"000b 0000 0009", // JoinGroup
+		"000c 0000 0004", // Heartbeat
+		"000d 0000 0005", // LeaveGroup
+		"000e 0000 0005", // SyncGroup
+		"000f 0000 0006", // DescribeGroups
+		"0010 0000 0005", // ListGroups
 		"0012 0000 0004", // ApiVersions
 		"0013 0002 0007", // CreateTopics
 		"0014 0001 0006", // DeleteTopics
 		"0016 0000 0005", // InitProducerId
+		"002a 0000 0002", // DeleteGroups
+		"002f 0000 0000", // OffsetDelete
 		"003c 0000 0002", // DescribeCluster
 	}
-	count := "0000000a"
-	flexible := "0b" + strings.Join(rows, "00") + "00" // a tag count ends each row
+	count := "00000014"
+	flexible := "15" + strings.Join(rows, "00") + "00" // a tag count ends each row
 	tests := []struct {
 		name string
 		req  *kmsg.ApiVersionsRequest

@@ -102,7 +102,8 @@ func TestLookup(t *testing.T) {
 		{Key: 0, Name: "Produce", Min: 3, Max: 12, AdvertisedMin: 0, LargeFrame: true, Served: true},
 		{Key: 1, Name: "Fetch", Min: 4, Max: 12, AdvertisedMin: 4, LargeFrame: true, Served: true},
 		{Key: 3, Name: "Metadata", Min: 0, Max: 13, AdvertisedMin: 0, Served: true},
-		{Key: 11, Name: "JoinGroup", Min: 0, Max: 9, AdvertisedMin: 0, LargeFrame: true},
+		{Key: 11, Name: "JoinGroup", Min: 0, Max: 9, AdvertisedMin: 0, LargeFrame: true, Served: true},
+		{Key: 21, Name: "DeleteRecords", Max: 2},
 		{Key: 75, Name: "DescribeTopicPartitions"},
 	} {
 		got, known := table.Lookup(want.Key)
@@ -127,7 +128,7 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if strings.Contains(got, "JoinGroup") {
+	if strings.Contains(got, "DeleteRecords") {
 		t.Errorf("it lists what is not served:\n%s", got)
 	}
 	if all := NewTable(ServeAll()).Markdown(); !strings.Contains(all, "| 75 | DescribeTopicPartitions | 0 | 0 |\n") {

@@ -66,7 +66,7 @@ func TestMetadataAllOrNone(t *testing.T) {
 	gw.createTopic(t, "b", 1)
 	gw.createTopic(t, "a", 1)
 	gw.createTopic(t, "_c", 1)
-	all := []string{"_c: 0", "a: 0", "b: 0"}
+	all := []string{stateTopic + ": 0", "_c: 0", "a: 0", "b: 0"}
 	for version := int16(0); version <= 13; version++ {
 		empty := metadataRequest(version)
 		want := []string(nil)
@@ -295,7 +295,7 @@ func TestMetadataNativeNames(t *testing.T) {
 	c := gw.dial(t)
 	gw.createTopic(t, "allowed", 1)
 	gw.createTopic(t, "not allowed", 1)
-	if got := topicsOf(ask[*kmsg.MetadataResponse](c, metadataRequest(0))); !slices.Equal(got, []string{"allowed: 0"}) {
+	if got := topicsOf(ask[*kmsg.MetadataResponse](c, metadataRequest(0))); !slices.Equal(got, []string{stateTopic + ": 0", "allowed: 0"}) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -47,6 +47,9 @@ func (a *API) coordinator(conn *server.Conn, req *kmsg.FindCoordinatorRequest, k
 	c := kmsg.NewFindCoordinatorResponseCoordinator()
 	c.Key, c.NodeID, c.Port = key, -1, -1
 	switch kind := req.CoordinatorType; {
+	case (req.Version == 0 || kind == coordinatorGroup) && a.fenced():
+		// Another gateway serves the groups, and this one does not know which: clients ask on elsewhere.
+		c.ErrorCode, c.ErrorMessage = coordinatorNotAvailable, message("The coordinator is not available.")
 	case req.Version == 0 || kind == coordinatorGroup:
 		c.NodeID, c.Host, c.Port = a.NodeID, conn.AdvertisedHost(), conn.AdvertisedPort()
 		c.ErrorMessage = message("")

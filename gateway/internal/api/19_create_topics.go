@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 )
@@ -145,6 +147,9 @@ func (a *API) createTopic(ctx context.Context, req *kmsg.CreateTopicsRequest, t 
 			}
 			return refusedTopic(t.Topic, no)
 		}
+		if no := a.keepSettings(ctx, topic, t.Configs); no != nil {
+			return refusedTopic(t.Topic, no)
+		}
 		id = topic.ID
 	}
 	made[bridge.CollisionKey(t.Topic)] = t.Topic
@@ -271,6 +276,31 @@ func setRetention(spec *bridge.TopicSpec, configs []kmsg.CreateTopicsRequestTopi
 			spec.MaxSize = scaled(*c.Value, uint64(spec.Partitions), iggywire.UnlimitedSize)
 		}
 	}
+}
+
+// keepSettings stores the settings of a new topic that Iggy has no place for. A topic that would be without them is
+// taken back: whoever asked tries again.
+func (a *API) keepSettings(ctx context.Context, t *bridge.Topic, configs []kmsg.CreateTopicsRequestTopicConfig) *refusal {
+	settings := map[string]string{}
+	for i := range configs {
+		if name := configs[i].Name; name != topicconfig.RetentionMs && name != topicconfig.RetentionBytes {
+			settings[name] = *configs[i].Value
+		}
+	}
+	if len(settings) == 0 {
+		return nil
+	}
+	err := a.Topics.SetTopicSettings(ctx, t.ID.String(), t.Name, settings)
+	if err == nil {
+		return nil
+	}
+	if err := a.Bridge.DeleteTopic(ctx, a.Bridge.Self(), t); err != nil {
+		a.logFailure("topic without its settings not taken back", err)
+	}
+	if errors.Is(err, coordinator.ErrNotCoordinator) || errors.Is(err, coordinator.ErrLoadInProgress) {
+		return refuse(notController, textNotController) // another gateway has the state, or this one not yet
+	}
+	return refuse(requestTimedOut, textTimedOut)
 }
 
 // scaled multiplies a validated number; negative ones and those too large mean unlimited.

@@ -5,10 +5,12 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -85,9 +87,25 @@ func (a *API) deleteTopic(ctx context.Context, view *bridge.TopicView, ref topic
 	}
 	if code == none {
 		out.Topic, out.TopicID = &t.Name, t.ID
-		code = a.code(opDeleteTopics, a.Bridge.DeleteTopic(ctx, a.Bridge.Self(), t), false)
+		err := a.Bridge.DeleteTopic(ctx, a.Bridge.Self(), t)
+		if code = a.code(opDeleteTopics, err, false); err == nil {
+			a.forgetTopic(ctx, t)
+		}
 	}
 	out.ErrorCode, out.ErrorMessage = code, errorText(code)
+}
+
+// forgetTopic drops what is kept about a topic that is no more: offsets, settings. What fails is done again by whoever
+// notices that the topic is gone; nobody is served any of it meanwhile, as a new topic of that name has another id.
+func (a *API) forgetTopic(ctx context.Context, t *bridge.Topic) {
+	id := t.ID.String()
+	err := errors.Join(
+		a.Groups.DropTopic(ctx, coordinator.DropTopic{Topic: t.Name, TopicID: id}),
+		a.Topics.DropTopic(ctx, id),
+	)
+	if err != nil && !a.fenced() {
+		a.logFailure("a deleted topic's offsets and settings not dropped yet", err)
+	}
 }
 
 func (a *API) deleteTopicsDetached(_ context.Context, _ *server.Conn, req *kmsg.DeleteTopicsRequest) (kmsg.Response, error) {

@@ -15,7 +15,7 @@ import (
 //
 // v2: flexible. v3: the client names the id and epoch it has (KIP-360); it gets a new id all the same, as from a
 // broker when there is no transactional id. v4, v5: other errors for transactions, which are not served.
-func (a *API) initProducerID(_ context.Context, _ *server.Conn, req *kmsg.InitProducerIDRequest) (kmsg.Response, error) {
+func (a *API) initProducerID(ctx context.Context, _ *server.Conn, req *kmsg.InitProducerIDRequest) (kmsg.Response, error) {
 	resp := kmsg.NewPtrInitProducerIDResponse()
 	resp.Version = req.Version
 	resp.ProducerID, resp.ProducerEpoch = -1, -1
@@ -25,7 +25,17 @@ func (a *API) initProducerID(_ context.Context, _ *server.Conn, req *kmsg.InitPr
 	case req.Version >= 3 && (req.ProducerID < 0) != (req.ProducerEpoch < 0):
 		resp.ErrorCode = invalidRequest
 	default:
-		resp.ProducerID, resp.ProducerEpoch = a.ids.Next(a.Now()), 0
+		ctx, cancel := context.WithTimeout(ctx, groupTimeout)
+		defer cancel()
+		id, err := a.ids.Next(ctx, a.Now())
+		if err != nil {
+			// As a broker that has no block of ids. The codes for a coordinator that is elsewhere would make Java's
+			// producer look for one of transactions.
+			a.logFailure("no producer id", err)
+			resp.ErrorCode = coordinatorLoadInProgress
+			break
+		}
+		resp.ProducerID, resp.ProducerEpoch = id, 0
 	}
 	return resp, nil
 }

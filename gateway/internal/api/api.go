@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/producers"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
@@ -50,12 +51,30 @@ type Deps struct {
 	Table  *wire.Table
 	Bridge *bridge.Bridge // nil: answers that do without Iggy
 
+	// Groups answers for consumer groups and their offsets.
+	Groups *coordinator.Driver
+	// Topics keeps what Iggy cannot say about topics; nil with Bridge.
+	Topics TopicStore
+	// ReserveIDs reserves producer ids.
+	ReserveIDs producers.Reserve
+	// Fenced is closed when another gateway has taken over the groups; nil: never.
+	Fenced <-chan struct{}
+	// Stopping ends when the gateway is about to stop: nobody is made to wait for other clients any more.
+	Stopping context.Context
+
 	DecodeBudget   *budget.Budget
 	ResponseBudget *budget.Budget
 
 	Logger *slog.Logger
 	Now    func() time.Time
 	Rand   io.Reader
+}
+
+// TopicStore keeps settings of topics that Iggy has no place for, by topic id. Both methods return when the change is
+// durable, with errors of package coordinator.
+type TopicStore interface {
+	SetTopicSettings(ctx context.Context, topicID, name string, settings map[string]string) error
+	DropTopic(ctx context.Context, topicID string) error
 }
 
 // API answers Kafka requests; it is the server.Handler of the gateway.
@@ -94,7 +113,7 @@ func New(cfg Config, deps Deps) *API {
 		decoder: recordcodec.NewDecoder(),
 		encoder: recordcodec.NewEncoder(),
 		configs: topicconfig.NewTable(),
-		ids:     producers.NewIDs(cfg.NodeID),
+		ids:     producers.NewIDs(cfg.NodeID, deps.ReserveIDs),
 	}
 	a.handlers = a.table()
 	if deps.Bridge == nil {

@@ -19,6 +19,7 @@ import (
 // client is a Kafka client that does as it is told: it sends any request and insists on answers in order.
 type client struct {
 	testing.TB
+	id      string // the client id
 	nc      net.Conn
 	sent    int32
 	pending []pendingAnswer
@@ -36,14 +37,14 @@ func (gw *gateway) dial(tb testing.TB) *client {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { nc.Close() })
-	return &client{TB: tb, nc: nc}
+	return &client{TB: tb, id: "test", nc: nc}
 }
 
 // send sends requests in one write. Each is due an answer but Produce with acks=0.
 func (c *client) send(reqs ...kmsg.Request) {
 	c.Helper()
 	var frames []byte
-	format := kmsg.NewRequestFormatter(kmsg.FormatterClientID("test"))
+	format := kmsg.NewRequestFormatter(kmsg.FormatterClientID(c.id))
 	for _, req := range reqs {
 		c.sent++
 		frames = append(frames, format.AppendRequest(nil, req, c.sent)...)

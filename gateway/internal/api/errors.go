@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
 )
 
 // Kafka's error codes, by Kafka's names (org.apache.kafka.common.protocol.Errors).
@@ -24,9 +25,18 @@ const (
 	notLeaderOrFollower       int16 = 6
 	requestTimedOut           int16 = 7
 	messageTooLarge           int16 = 10
+	offsetMetadataTooLarge    int16 = 12
+	coordinatorLoadInProgress int16 = 14
 	coordinatorNotAvailable   int16 = 15
+	notCoordinator            int16 = 16
 	invalidTopicException     int16 = 17
 	invalidRequiredAcks       int16 = 21
+	illegalGeneration         int16 = 22
+	inconsistentGroupProtocol int16 = 23
+	invalidGroupID            int16 = 24
+	unknownMemberID           int16 = 25
+	invalidSessionTimeout     int16 = 26
+	rebalanceInProgress       int16 = 27
 	topicAuthorizationFailed  int16 = 29
 	invalidTimestamp          int16 = 32
 	unsupportedVersion        int16 = 35
@@ -39,10 +49,16 @@ const (
 	invalidRequest            int16 = 42
 	policyViolation           int16 = 44
 	transactionalIDAuthFailed int16 = 53
+	nonEmptyGroup             int16 = 68
+	groupIDNotFound           int16 = 69
 	fetchSessionIDNotFound    int16 = 70
 	fencedLeaderEpoch         int16 = 74
 	unknownLeaderEpoch        int16 = 75
 	unsupportedCompressionTyp int16 = 76
+	memberIDRequired          int16 = 79
+	groupMaxSizeReached       int16 = 81
+	fencedInstanceID          int16 = 82
+	groupSubscribedToTopic    int16 = 86
 	invalidRecord             int16 = 87
 	unknownTopicID            int16 = 100
 )
@@ -52,6 +68,8 @@ var (
 	errNoHandler = errors.New("api: no handler for this request")
 	errAcksZero  = errors.New("api: a partition of a produce request with acks=0 failed")
 	errBudget    = errors.New("api: no memory for the answer within the write timeout")
+
+	errAnswerTooLarge = errors.New("api: the answer is too large")
 )
 
 // operation is what was being done when Iggy or the way to it failed: the same failure has other codes for a write,
@@ -65,6 +83,7 @@ const (
 	opMetadata
 	opCreateTopics
 	opDeleteTopics
+	opGroups // the topics that a request about groups names
 )
 
 // code maps a bridge error to Kafka's code for an operation. deadline says whether the request's own time is over.
@@ -88,8 +107,11 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 	case bridge.IsTooLarge(err):
 		return messageTooLarge
 	case bridge.IsUnknownOutcome(err), deadline, admin && errors.Is(err, context.DeadlineExceeded):
-		if op == opFetch || op == opListOffsets {
+		switch op {
+		case opFetch, opListOffsets:
 			return notLeaderOrFollower
+		case opGroups:
+			return coordinatorNotAvailable
 		}
 		return requestTimedOut
 	case bridge.IsRetryable(err):
@@ -98,11 +120,55 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 			return notLeaderOrFollower
 		case opMetadata:
 			return leaderNotAvailable
+		case opGroups:
+			return coordinatorNotAvailable
 		default:
 			return requestTimedOut
 		}
 	}
 	a.logFailure("unexpected failure", err)
+	return unknownServerError
+}
+
+// groupCode maps an error of the coordinator, or of the store behind it, to Kafka's code.
+func (a *API) groupCode(err error) int16 {
+	switch {
+	case err == nil:
+		return none
+	case a.fenced():
+		return notCoordinator // whatever this gateway still remembers does not count any more
+	}
+	for _, known := range [...]struct {
+		err  error
+		code int16
+	}{
+		{coordinator.ErrNotCoordinator, notCoordinator},
+		{coordinator.ErrLoadInProgress, coordinatorLoadInProgress},
+		{coordinator.ErrNotAvailable, coordinatorNotAvailable},
+		{coordinator.ErrOffsetMetadataTooLarge, offsetMetadataTooLarge},
+		{coordinator.ErrIllegalGeneration, illegalGeneration},
+		{coordinator.ErrInconsistentGroupProtocol, inconsistentGroupProtocol},
+		{coordinator.ErrInvalidGroupID, invalidGroupID},
+		{coordinator.ErrUnknownMemberID, unknownMemberID},
+		{coordinator.ErrInvalidSessionTimeout, invalidSessionTimeout},
+		{coordinator.ErrRebalanceInProgress, rebalanceInProgress},
+		{coordinator.ErrInvalidRequest, invalidRequest},
+		{coordinator.ErrNonEmptyGroup, nonEmptyGroup},
+		{coordinator.ErrGroupIDNotFound, groupIDNotFound},
+		{coordinator.ErrMemberIDRequired, memberIDRequired},
+		{coordinator.ErrGroupMaxSizeReached, groupMaxSizeReached},
+		{coordinator.ErrFencedInstanceID, fencedInstanceID},
+		{coordinator.ErrGroupSubscribedToTopic, groupSubscribedToTopic},
+		// Its own time is over, which a broker's coordinator answers in the same words.
+		{context.DeadlineExceeded, coordinatorNotAvailable},
+		// The gateway stops: as when a broker resigns from a group.
+		{context.Canceled, notCoordinator},
+	} {
+		if errors.Is(err, known.err) {
+			return known.code
+		}
+	}
+	a.logFailure("unexpected failure of a group", err)
 	return unknownServerError
 }
 

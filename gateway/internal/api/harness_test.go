@@ -22,9 +22,11 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
@@ -36,6 +38,7 @@ const (
 	nodeID        = 1
 	advertised    = "broker.example"
 	internalTopic = "__transaction_state"
+	stateTopic    = "__iggy_kafka_state"
 )
 
 // common is the gateway that tests share; each uses topics of its own. It is started by the first who needs it.
@@ -64,13 +67,16 @@ func TestMain(m *testing.M) {
 type gateway struct {
 	iggy   *embedded.Server // nil when it is somebody else's, or there is none
 	bridge *bridge.Bridge   // nil when detached
+	state  *state.State
 	server *server.Server
 	addr   string
 	port   int32
 	logs   *logBuffer
 
-	served  chan error
-	budgets map[string]*budget.Budget
+	stopping context.Context
+	stop     context.CancelFunc
+	served   chan error
+	budgets  map[string]*budget.Budget
 }
 
 // setup is what a test wants otherwise than usual.
@@ -80,6 +86,9 @@ type setup struct {
 	// iggyAddr is where Iggy is; empty: a new embedded one.
 	iggyAddr string
 	bridge   func(*bridge.Config)
+	groups   func(*coordinator.Config)
+	deps     func(*api.Deps)
+	now      func() time.Time // nil: time.Now
 	budget   int64
 }
 
@@ -124,7 +133,7 @@ func openGateway(s setup) (*gateway, error) {
 
 	cfg := api.Config{
 		NodeID: nodeID, ClusterID: "detached",
-		InternalTopics:    []string{internalTopic},
+		InternalTopics:    []string{stateTopic, internalTopic},
 		DefaultPartitions: 1,
 		FetchCompression:  recordcodec.CodecNone,
 		FetchMaxBytes:     55 << 20,
@@ -142,10 +151,22 @@ func openGateway(s setup) (*gateway, error) {
 		s.tune(&cfg)
 	}
 	table := wire.NewTable()
-	handler := api.New(cfg, api.Deps{
+	if err := gw.openState(ctx, s, log); err != nil {
+		return nil, errors.Join(err, gw.close())
+	}
+	gw.stopping, gw.stop = context.WithCancel(context.Background())
+	deps := api.Deps{
 		Table: table, Bridge: gw.bridge, DecodeBudget: decode, ResponseBudget: response,
+		Groups: gw.state.Groups, Topics: gw.state.Log, ReserveIDs: gw.state.ReserveIDs, Fenced: gw.state.Fenced(), Stopping: gw.stopping,
 		Logger: log, Now: time.Now, Rand: rand.Reader,
-	})
+	}
+	if s.now != nil {
+		deps.Now = s.now
+	}
+	if s.deps != nil {
+		s.deps(&deps)
+	}
+	handler := api.New(cfg, deps)
 	gw.server = server.New(server.Config{
 		Table: table, Logger: log, MaxConnections: 256, MaxInFlight: 64,
 		MaxFrameSize: 100 << 20, MaxResponseSize: int64(cfg.MaxResponseSize),
@@ -175,7 +196,7 @@ func (gw *gateway) openIggy(ctx context.Context, s setup, log *slog.Logger) (err
 	}
 	cfg := bridge.Config{
 		Addr: s.iggyAddr, Username: "iggy", Password: "iggy",
-		Names: bridge.NewNames("kafka"), InternalTopics: []string{internalTopic}, Logger: log,
+		Names: bridge.NewNames("kafka"), InternalTopics: []string{stateTopic, internalTopic}, Logger: log,
 	}
 	if s.bridge != nil {
 		s.bridge(&cfg)
@@ -184,11 +205,37 @@ func (gw *gateway) openIggy(ctx context.Context, s setup, log *slog.Logger) (err
 	return err
 }
 
+// openState starts the coordinator and waits for its state, as tests ask at once.
+func (gw *gateway) openState(ctx context.Context, s setup, log *slog.Logger) (err error) {
+	cfg := state.Config{
+		Groups: coordinator.DefaultConfig(), Bridge: gw.bridge, Topic: stateTopic, Partitions: 2, Expiry: 90 * 24 * time.Hour,
+		InstanceID: nodeID, Logger: log,
+	}
+	cfg.Groups.InitialRebalanceDelay = 0
+	if s.groups != nil {
+		s.groups(&cfg.Groups)
+	}
+	if gw.state, err = state.Start(ctx, cfg); err != nil {
+		return err
+	}
+	select {
+	case <-gw.state.Groups.Loaded():
+		return nil
+	case <-gw.state.Failed():
+		return errors.New("the state was not loaded")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // close ends everything, the server first, and says what was not given back.
 func (gw *gateway) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var faults []error
+	if gw.stop != nil {
+		gw.stop()
+	}
 	if gw.server != nil {
 		faults = append(faults, gw.server.Shutdown(ctx))
 		if gw.addr != "" {
@@ -196,6 +243,9 @@ func (gw *gateway) close() error {
 				faults = append(faults, err)
 			}
 		}
+	}
+	if gw.state != nil {
+		faults = append(faults, gw.state.Stop())
 	}
 	if gw.bridge != nil {
 		ctx, cancel := context.WithTimeout(ctx, time.Second) // to sign out; an Iggy that is silent does not hold it up

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,9 +24,9 @@ type parityRow struct {
 	Answer  any
 }
 
-func loadParity(t *testing.T, chapter string) map[string]any {
+func loadParity(t *testing.T, file, chapter string) map[string]any {
 	t.Helper()
-	f, err := os.Open("testdata/kafka-4.1.1.jsonl")
+	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,22 +47,60 @@ func loadParity(t *testing.T, chapter string) map[string]any {
 // parity asks the same as the broker was asked, row by row in one story, and compares the answers.
 type parity struct {
 	*testing.T
+	gw     *gateway
 	client *client
 	want   map[string]any
+	// names are what placeholders like <A> stand for: the first value met.
+	names map[string]string
 }
 
 func newParity(t *testing.T, chapter string) (*parity, *gateway) {
 	gw := start(t, setup{})
-	p := &parity{t, gw.dial(t), loadParity(t, chapter)}
+	return newParityOf(t, gw, "testdata/kafka-4.1.1.jsonl", chapter), gw
+}
+
+func newParityOf(t *testing.T, gw *gateway, file, chapter string) *parity {
+	p := &parity{t, gw, gw.dial(t), loadParity(t, file, chapter), map[string]string{}}
 	t.Cleanup(func() {
 		for name := range p.want {
 			t.Errorf("%s: nobody asked", name)
 		}
 	})
-	return p, gw
+	return p
 }
 
-func (p *parity) row(name string, req kmsg.Request) {
+// row asks, compares and returns the answer.
+func (p *parity) row(name string, req kmsg.Request) kmsg.Response {
+	p.Helper()
+	p.client.send(req)
+	resp := p.client.receive()
+	p.compare(name, req, resp)
+	return resp
+}
+
+// park asks on a connection of its own; the function that it returns waits for the answer and compares it.
+func (p *parity) park(name string, req kmsg.Request) (answered func()) {
+	p.Helper()
+	c := p.gw.dial(p)
+	c.id = p.client.id
+	c.send(req)
+	return func() {
+		p.Helper()
+		p.compare(name, req, c.receive())
+	}
+}
+
+// waitFor asks until the answer is as wanted.
+func (p *parity) waitFor(req *kmsg.DescribeGroupsRequest, wanted func(*kmsg.DescribeGroupsResponse) bool) {
+	p.Helper()
+	for deadline := time.Now().Add(patience); !wanted(ask[*kmsg.DescribeGroupsResponse](p.client, req)); {
+		if time.Now().After(deadline) {
+			p.Fatal("what is waited for does not come")
+		}
+	}
+}
+
+func (p *parity) compare(name string, req kmsg.Request, resp kmsg.Response) {
 	p.Helper()
 	name = fmt.Sprintf("%s %d: %s", kmsg.NameForKey(req.Key()), req.GetVersion(), name)
 	want, ok := p.want[name]
@@ -69,8 +108,6 @@ func (p *parity) row(name string, req kmsg.Request) {
 		p.Fatalf("%s: no such row", name)
 	}
 	delete(p.want, name)
-	p.client.send(req)
-	resp := p.client.receive()
 	encoded, err := json.Marshal(resp)
 	if err != nil {
 		p.Fatal(err)
@@ -79,13 +116,13 @@ func (p *parity) row(name string, req kmsg.Request) {
 	if err := json.Unmarshal(encoded, &got); err != nil {
 		p.Fatal(err)
 	}
-	for _, fault := range differ("", want, got, nil) {
+	for _, fault := range p.differ("", want, got, nil) {
 		p.Errorf("%s: %s", name, fault)
 	}
 }
 
 // differ lists where got is not what want says.
-func differ(path string, want, got any, faults []string) []string {
+func (p *parity) differ(path string, want, got any, faults []string) []string {
 	switch w := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
@@ -98,7 +135,7 @@ func differ(path string, want, got any, faults []string) []string {
 				faults = append(faults, fmt.Sprintf("%s.%s: no such field", path, name))
 				continue
 			}
-			faults = differ(path+"."+name, v, value, faults)
+			faults = p.differ(path+"."+name, v, value, faults)
 		}
 	case []any:
 		g, ok := got.([]any)
@@ -106,10 +143,18 @@ func differ(path string, want, got any, faults []string) []string {
 			return append(faults, fmt.Sprintf("%s: got %v, want %d elements", path, got, len(w)))
 		}
 		for i := range w {
-			faults = differ(fmt.Sprintf("%s[%d]", path, i), w[i], g[i], faults)
+			faults = p.differ(fmt.Sprintf("%s[%d]", path, i), w[i], g[i], faults)
 		}
 	case string:
-		if w != "*" && got != want {
+		if strings.HasPrefix(w, "<") && strings.HasSuffix(w, ">") {
+			name := w
+			if w = p.names[name]; w == "" {
+				if w, _ = got.(string); w != "" {
+					p.names[name] = w
+				}
+			}
+		}
+		if w != "*" && got != w {
 			faults = append(faults, fmt.Sprintf("%s: got %q, want %q", path, got, w))
 		}
 	default:

@@ -26,12 +26,21 @@ const (
 	codeNotLeader          = 6
 	codeTimedOut           = 7
 	codeTooLarge           = 10
+	codeLoading            = 14
+	codeNotAvailable       = 15
+	codeNotCoordinator     = 16
 	codeInvalidTopic       = 17
 	codeInvalidAcks        = 21
+	codeUnknownMember      = 25
+	codeRebalance          = 27
 	codeInvalidTimestamp   = 32
 	codeUnsupportedVersion = 35
 	codeInvalidRequest     = 42
+	codeGroupNotFound      = 69
 	codeUnsupportedCodec   = 76
+	codeMemberIDRequired   = 79
+	codeGroupFull          = 81
+	codeFencedInstance     = 82
 	codeInvalidRecord      = 87
 	codeUnknownTopicID     = 100
 )

@@ -17,11 +17,12 @@ const (
 type part struct {
 	topic     string
 	partition int32
-	records   []byte // Produce
-	offset    int64  // Fetch
-	maxBytes  int32  // Fetch; 0: 1 MiB
-	epoch     int32  // Fetch, ListOffsets: current leader epoch, less 1
-	timestamp int64  // ListOffsets
+	records   []byte  // Produce
+	offset    int64   // Fetch, OffsetCommit
+	maxBytes  int32   // Fetch; 0: 1 MiB
+	epoch     int32   // Fetch, ListOffsets, OffsetCommit: current leader epoch, less 1
+	timestamp int64   // ListOffsets
+	metadata  *string // OffsetCommit
 }
 
 // produceRequest writes parts, all confirmed; parts of one topic that follow each other share its entry.

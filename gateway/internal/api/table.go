@@ -10,11 +10,21 @@ func (a *API) table() map[int16]handler {
 		1:  a.fetch,
 		2:  plain(a.listOffsets),
 		3:  replying(a.metadata),
+		8:  plain(a.offsetCommit),
+		9:  replying(a.offsetFetch),
 		10: plain(a.findCoordinator),
+		11: a.joinGroup,
+		12: plain(a.heartbeat),
+		13: plain(a.leaveGroup),
+		14: a.syncGroup,
+		15: replying(a.describeGroups),
+		16: replying(a.listGroups),
 		18: plain(a.apiVersions),
 		19: replying(a.createTopics),
 		20: plain(a.deleteTopics),
 		22: plain(a.initProducerID),
+		42: plain(a.deleteGroups),
+		47: plain(a.offsetDelete),
 		60: plain(a.describeCluster),
 	}
 }
@@ -25,6 +35,8 @@ func (a *API) detach() {
 	a.handlers[1] = a.fetchDetached
 	a.handlers[2] = plain(a.listOffsetsDetached)
 	a.handlers[3] = plain(a.metadataDetached)
+	a.handlers[8] = plain(a.offsetCommitDetached)
+	a.handlers[9] = plain(a.offsetFetchDetached)
 	a.handlers[19] = plain(a.createTopicsDetached)
 	a.handlers[20] = plain(a.deleteTopicsDetached)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
@@ -33,7 +34,9 @@ const (
 )
 
 // internalTopics are those that clients may read and not change: the gateway's own state, and Kafka's transactions.
-func internalTopics() []string { return []string{"__iggy_kafka_state", "__transaction_state"} }
+func internalTopics(cfg config.Config) []string {
+	return []string{cfg.StateTopic, config.TransactionTopic}
+}
 
 // Run serves until ctx is done, then shuts down in good order: no new connections, what is in flight is answered, the
 // connections to Iggy sign out, the embedded Iggy closes. It returns nil after that, and an error when the gateway
@@ -47,13 +50,14 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	defer listener.Close() // again, harmless, when the server has closed it
 
 	iggyAddr := cfg.IggyAddr
+	var dial dialer
 	if cfg.Embedded {
 		iggy, err := startEmbedded(ctx, cfg)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, iggy.Close()) }()
-		iggyAddr = iggy.Addr().String()
+		iggyAddr, dial = iggy.Addr().String(), iggy.Dial
 		log.Info("embedded iggy started", "addr", iggyAddr, "store", cfg.EmbeddedStore)
 	}
 
@@ -61,7 +65,7 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	clusterID := detachedClusterID(cfg.InstanceID)
 	if cfg.BridgeEnabled {
 		log.Info("connecting to iggy", "addr", iggyAddr, "give_up_after", connectTimeout)
-		b, err = openBridge(ctx, cfg, iggyAddr, log)
+		b, err = openBridge(ctx, cfg, iggyAddr, dial, log)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil // asked to stop while it still connected
@@ -80,7 +84,16 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 		log.Warn("IGGY_KAFKA_INSTANCE_ID is not set: give every gateway in front of one iggy its own", "instance_id", cfg.InstanceID)
 	}
 
-	srv, err := newServer(cfg, b, clusterID, log)
+	remembered, err := startState(ctx, cfg, b, log)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	defer func() { err = errors.Join(err, remembered.Stop()) }()
+
+	srv, err := newServer(ctx, cfg, b, remembered, clusterID, log)
 	if err != nil {
 		return err
 	}
@@ -92,6 +105,8 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	select {
 	case err = <-served:
 		err = fmt.Errorf("app: serve: %w", err)
+	case <-remembered.Failed():
+		log.Error("shutting down: the state of the consumer groups cannot be loaded")
 	case <-ctx.Done():
 		log.Info("shutting down", "drain", cfg.ShutdownDrainTimeout)
 	}
@@ -134,7 +149,8 @@ func startEmbedded(ctx context.Context, cfg config.Config) (*embedded.Server, er
 	return iggy, nil
 }
 
-func newServer(cfg config.Config, b *bridge.Bridge, clusterID string, log *slog.Logger) (*server.Server, error) {
+// newServer puts the parts that answer together; stopping ends when the gateway is about to stop.
+func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, remembered *state.State, clusterID string, log *slog.Logger) (*server.Server, error) {
 	codec, err := recordcodec.ParseCodec(cfg.FetchCompression)
 	if err != nil {
 		return nil, fmt.Errorf("app: IGGY_KAFKA_FETCH_COMPRESSION: %w", err)
@@ -144,7 +160,7 @@ func newServer(cfg config.Config, b *bridge.Bridge, clusterID string, log *slog.
 	handler := api.New(api.Config{
 		NodeID:            cfg.InstanceID,
 		ClusterID:         clusterID,
-		InternalTopics:    internalTopics(),
+		InternalTopics:    internalTopics(cfg),
 		AutoCreateTopics:  cfg.AutoCreateTopics,
 		DefaultPartitions: cfg.DefaultPartitions,
 		FetchCompression:  codec,
@@ -158,6 +174,11 @@ func newServer(cfg config.Config, b *bridge.Bridge, clusterID string, log *slog.
 	}, api.Deps{
 		Table:          table,
 		Bridge:         b,
+		Groups:         remembered.Groups,
+		Topics:         remembered.Log,
+		ReserveIDs:     remembered.ReserveIDs,
+		Fenced:         remembered.Fenced(),
+		Stopping:       stopping,
 		DecodeBudget:   decode,
 		ResponseBudget: response,
 		Logger:         log,

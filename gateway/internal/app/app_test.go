@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -15,7 +16,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
 )
 
@@ -154,5 +158,52 @@ func TestStopWhileConnecting(t *testing.T) {
 func TestDetachedClusterID(t *testing.T) {
 	if a, b := detachedClusterID(0), detachedClusterID(1); len(a) != 22 || a == b || a != detachedClusterID(0) {
 		t.Errorf("%q %q", a, b)
+	}
+}
+
+// What is set about groups reaches the coordinator.
+func TestCoordinatorConfig(t *testing.T) {
+	got := coordinatorConfig(load(t, "IGGY_KAFKA_GROUP_MIN_SESSION_TIMEOUT_MS=1", "IGGY_KAFKA_GROUP_MAX_SESSION_TIMEOUT_MS=2",
+		"IGGY_KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=3", "IGGY_KAFKA_GROUP_MAX_SIZE=4", "IGGY_KAFKA_GROUP_MAX_GROUPS=5",
+		"IGGY_KAFKA_GROUP_MAX_MEMBERS=6", "IGGY_KAFKA_OFFSETS_RETENTION_MINUTES=7"))
+	want := coordinator.DefaultConfig()
+	want.MinSessionTimeout, want.MaxSessionTimeout, want.InitialRebalanceDelay = time.Millisecond, 2*time.Millisecond, 3*time.Millisecond
+	want.MaxGroupSize, want.MaxGroups, want.MaxMembers, want.OffsetsRetention = 4, 5, 6, 7*time.Minute
+	if got != want {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	if got := coordinatorConfig(load(t)); got != coordinator.DefaultConfig() {
+		t.Errorf("defaults: %+v", got)
+	}
+}
+
+// A state log that cannot be read ends the gateway, and the message says which and why.
+func TestUnreadableState(t *testing.T) {
+	iggy, err := embedded.Start(t.Context(), embedded.Config{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer iggy.Close()
+	b, err := bridge.Open(t.Context(), bridge.Config{
+		Addr: iggy.Addr().String(), Username: "iggy", Password: "iggy", Names: bridge.NewNames("kafka"), InternalTopics: []string{"my-state"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close(t.Context())
+	storage, err := b.OpenStateStorage(t.Context(), bridge.StateStorageConfig{Topic: "my-state", Partitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storage.Append(t.Context(), 1, []statelog.Message{{Checkpoint: -1, Payload: []byte("not a record")}}); err != nil {
+		t.Fatal(err)
+	}
+	err = Run(t.Context(), load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_PASSWORD=iggy", "IGGY_KAFKA_IGGY_ADDR="+iggy.Addr().String(),
+		"IGGY_KAFKA_STATE_TOPIC=my-state"), slog.New(slog.DiscardHandler))
+	if !errors.Is(err, statelog.ErrUnknownRecord) && !errors.Is(err, statelog.ErrCorrupt) {
+		t.Fatalf("Run = %v", err)
+	}
+	if text := err.Error(); !strings.Contains(text, "my-state") || strings.Count(text, "not a record") > 0 {
+		t.Errorf("it says: %s", text)
 	}
 }

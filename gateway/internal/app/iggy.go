@@ -19,8 +19,11 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
 )
 
+// dialer connects to Iggy; nil goes over the network.
+type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+
 // openBridge connects to Iggy, giving up after connectTimeout.
-func openBridge(ctx context.Context, cfg config.Config, addr string, log *slog.Logger) (*bridge.Bridge, error) {
+func openBridge(ctx context.Context, cfg config.Config, addr string, dial dialer, log *slog.Logger) (*bridge.Bridge, error) {
 	tlsConfig, err := iggyTLS(cfg, addr)
 	if err != nil {
 		return nil, err
@@ -34,9 +37,10 @@ func openBridge(ctx context.Context, cfg config.Config, addr string, log *slog.L
 		Password:            cfg.IggyPassword.Reveal(),
 		Names:               cfg.Names,
 		CreateStreams:       cfg.Embedded, // nobody else could have made them
-		InternalTopics:      internalTopics(),
+		InternalTopics:      internalTopics(cfg),
 		MaxWriteConnections: max(cfg.ProduceSessions, 1),
 		IdleTimeout:         cfg.ProduceSessionIdle,
+		Dial:                dial,
 		Logger:              log,
 	})
 	var refusal *bridge.StatusError

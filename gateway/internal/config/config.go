@@ -37,6 +37,9 @@ const (
 	StoreMemory  = "memory"
 )
 
+// TransactionTopic is Kafka's own topic that is internal beside the state topic.
+const TransactionTopic = "__transaction_state"
+
 // The forms that log lines come in.
 const (
 	LogText = "text"
@@ -76,6 +79,18 @@ type Config struct {
 	FetchCompression  string `default:"none" oneof:"none,gzip,snappy,lz4,zstd" group:"Topics" help:"Compression of the batches that consumers are sent."`
 	TopicMapPath      string `group:"Topics" help:"TOML file that gives Kafka topics other Iggy streams and topics."`
 
+	GroupMinSessionTimeout     time.Duration `name:"group-min-session-timeout-ms" default:"6000" range:"1-2147483647" unit:"ms" group:"Consumer groups" help:"Shortest session timeout that a member may ask for."`
+	GroupMaxSessionTimeout     time.Duration `name:"group-max-session-timeout-ms" default:"1800000" range:"1-2147483647" unit:"ms" group:"Consumer groups" help:"Longest one."`
+	GroupInitialRebalanceDelay time.Duration `name:"group-initial-rebalance-delay-ms" default:"3000" range:"0-2147483647" unit:"ms" group:"Consumer groups" help:"How long the first rebalance of an empty group waits for more members."`
+	GroupMaxSize               int           `default:"1000" range:"1-1000000" group:"Consumer groups" help:"Members of one group."`
+	GroupMaxGroups             int           `default:"10000" range:"1-10000000" group:"Consumer groups" help:"Groups."`
+	GroupMaxMembers            int           `default:"50000" range:"1-10000000" group:"Consumer groups" help:"Members of all groups together."`
+	OffsetsRetention           time.Duration `name:"offsets-retention-minutes" default:"10080" range:"1-52560000" unit:"min" group:"Consumer groups" help:"How long offsets are kept after their group has become empty."`
+	NativeOffsetMirror         bool          `default:"false" group:"Consumer groups" help:"Copy committed offsets to native Iggy consumer groups, named kafka.cg. and the group's id."`
+	StateTopic                 string        `default:"__iggy_kafka_state" rule:"topic" group:"Consumer groups" help:"Topic that holds the gateway's own state: groups, offsets, producer ids, topic settings."`
+	StatePartitions            int32         `default:"4" range:"1-1000" group:"Consumer groups" help:"Its partitions, when the gateway creates it."`
+	StateExpiry                time.Duration `name:"state-expiry-days" default:"90" range:"3-36500" unit:"d" group:"Consumer groups" help:"When old state is deleted, when the gateway creates the topic; newer state never needs it."`
+
 	Embedded      bool   `default:"false" group:"Embedded Iggy" help:"Run an Iggy server inside this process; no other one is needed."`
 	EmbeddedStore string `default:"durable" oneof:"durable,memory" group:"Embedded Iggy" help:"Where the embedded server keeps its data: in --data-dir or in memory only."`
 	DataDir       string `default:"./iggy-kafka-data" rule:"required" group:"Embedded Iggy" help:"Folder of the embedded server's data."`
@@ -105,16 +120,11 @@ type Config struct {
 	InstanceIDSet bool `kong:"-"`
 }
 
-// notServed tells whether a name (without the prefix) is a setting of Kafka's security, groups and state or of the
-// admin page, which later releases serve. To set one is a fault: a gateway that took SASL_ENABLED=true and let everyone
+// notServed tells whether a name (without the prefix) is a setting of Kafka's security or of the admin page, which later releases serve. To set one is a fault: a gateway that took SASL_ENABLED=true and let everyone
 // in would be worse than none.
 func notServed(name string) bool {
 	return strings.HasPrefix(name, "TLS_") || strings.HasPrefix(name, "SASL_") || slices.Contains([]string{
 		"PRE_AUTH_TIMEOUT_SECS", "MAX_CONCURRENT_AUTHENTICATIONS",
 		"ADMIN_ADDR",
-		"STATE_TOPIC", "STATE_PARTITIONS", "STATE_EXPIRY_DAYS",
-		"OFFSETS_RETENTION_MINUTES", "NATIVE_OFFSET_MIRROR",
-		"GROUP_MIN_SESSION_TIMEOUT_MS", "GROUP_MAX_SESSION_TIMEOUT_MS", "GROUP_INITIAL_REBALANCE_DELAY_MS",
-		"GROUP_MAX_SIZE", "GROUP_MAX_GROUPS", "GROUP_MAX_MEMBERS",
 	}, name)
 }

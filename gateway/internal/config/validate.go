@@ -70,6 +70,16 @@ func complete(c *Config, given map[string]bool, before Faults) Faults {
 		fault("fetch-max-bytes", strconv.FormatInt(c.FetchMaxBytes, 10), "above "+variable("max-response-size"))
 	}
 
+	if sound("group-min-session-timeout-ms", "group-max-session-timeout-ms") && c.GroupMinSessionTimeout > c.GroupMaxSessionTimeout {
+		fault("group-min-session-timeout-ms", strconv.FormatInt(c.GroupMinSessionTimeout.Milliseconds(), 10),
+			"above "+variable("group-max-session-timeout-ms"))
+	}
+	if c.StateTopic == TransactionTopic {
+		fault("state-topic", c.StateTopic, "the name of another internal topic")
+	}
+	if c.NativeOffsetMirror && !c.BridgeEnabled {
+		fault("native-offset-mirror", "true", "contradicts "+variable("bridge-enabled")+"=false: there is no iggy to copy offsets to")
+	}
 	if c.Embedded && !c.BridgeEnabled {
 		fault("bridge-enabled", "false", "contradicts "+variable("embedded")+"=true: the embedded server would not be used")
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
 )
 
 // decoders makes kong read each kind of field by decode and file what is wrong under faults instead of stopping at the first.
@@ -123,10 +125,16 @@ func levels() map[string]slog.Level {
 }
 
 func unit(tag *kong.Tag) time.Duration {
-	if tag.Get("unit") == "ms" {
+	switch tag.Get("unit") {
+	case "ms":
 		return time.Millisecond
+	case "min":
+		return time.Minute
+	case "d":
+		return 24 * time.Hour
+	default:
+		return time.Second
 	}
-	return time.Second
 }
 
 // decodeNumber reads digits only (no sign, no spaces) within bounds written as low-high or low-.
@@ -163,6 +171,8 @@ func checkText(text string, tag *kong.Tag) error {
 		if text == "" {
 			return errors.New("must not be empty")
 		}
+	case "topic":
+		return bridge.ValidateTopicName(text)
 	case "iggy-name": // Iggy's names of streams and topics
 		if len(text) < 1 || len(text) > 255 {
 			return errors.New("must have 1 to 255 bytes")

@@ -24,8 +24,8 @@ const (
 
 // Conn is one client connection. Its exported methods are for handlers and safe for concurrent use.
 //
-// Two goroutines serve it, the reader and the writer, and one more for each request that waits for its answer. All
-// of them end before serve returns.
+// One goroutine serves it, the reader, and one more for each request that waits for its answer. All of them end before
+// serve returns.
 type Conn struct {
 	id       uint64
 	server   *Server
@@ -40,6 +40,7 @@ type Conn struct {
 
 	reader   *bufio.Reader
 	pipeline *pipeline
+	writer   *answerWriter
 	pending  sync.WaitGroup // the goroutines that wait for answers
 	stopped  atomic.Bool    // no further frame is read
 	requests atomic.Uint64
@@ -87,19 +88,19 @@ func newConn(s *Server, id uint64, nc net.Conn, l *Listener) *Conn {
 func (c *Conn) serve() closing {
 	c.reader = bufio.NewReaderSize(c.nc, readBufferSize)
 	c.pipeline = newPipeline(c.server.cfg.MaxInFlight, c.opened)
-	var writer sync.WaitGroup
+	c.writer = newAnswerWriter(c.nc)
 	if err := c.handshake(); err != nil {
 		c.close(closing{TLSHandshake, err})
 	} else {
-		writer.Go(c.writeLoop)
 		switch end := c.readLoop(); {
 		case end.abrupt():
 			c.close(end)
 		case end.cause != 0:
-			c.pipeline.finish(end)
+			if c.pipeline.finish(end) {
+				c.writeReady()
+			}
 		}
 	}
-	writer.Wait()
 	c.pending.Wait()
 	for _, ex := range c.pipeline.drop() {
 		c.discard(&ex.out)
@@ -124,7 +125,7 @@ func (c *Conn) handshake() error {
 	return tls.HandshakeContext(ctx)
 }
 
-// close ends the connection for a reason; the first one given counts. It stops the reader, the writer and the
+// close ends the connection for a reason; the first one given counts. It stops the reader, who writes and the
 // handlers and does not wait for them. An abrupt reason closes the socket as well, which unblocks whoever uses it;
 // otherwise serve does that once all have stopped. It is the socket and not TLS that is closed, as TLS may first
 // wait for the peer to take its farewell.

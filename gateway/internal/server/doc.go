@@ -10,7 +10,7 @@
 //	socket ──▶│ length, key, version ▶ memory ▶ frame ▶ walk ▶ kmsg  │──▶ Handler.Start, one at a time
 //	          └──────────────────────────────────────────────────────┘        │
 //	                        pipeline: MaxInFlight requests in order           ▼
-//	          ┌ writer ──────────────────────────────┐      Pending, each on its goroutine ▶ encode
+//	          ┌ who completed the first one ─────────┐      Pending, each on its goroutine ▶ encode
 //	socket ◀──│ what is complete at the front, writev│◀─────────────────┘
 //	          └──────────────────────────────────────┘
 //
@@ -23,8 +23,8 @@
 // # Memory
 //
 // Frames above 64 KiB, decoding and answers are each charged to a budget of bytes that all connections share, and
-// wait for room up to the read or write timeout. A request's charges last until its answer is encoded, an answer's
-// until it is written. Frames and answers are in pooled buffers.
+// wait for room up to the read or write timeout. A request's charges last until its answer is encoded or its handler
+// gives them back ([Conn.GiveBack]), an answer's until it is written. Frames and answers are in pooled buffers.
 //
 // # Duties of others
 //

@@ -16,7 +16,7 @@ import (
 
 // exchange is one request and, once complete, its answer.
 type exchange struct {
-	req   *wire.Request
+	req   *wire.Request // nil once complete; from add on it changes under pipeline.mu
 	frame *wire.Buffer
 	// What the request holds of the budgets, in bytes.
 	frameCharge, decodeCharge int64
@@ -67,7 +67,8 @@ func (c *Conn) panicked(req *wire.Request, value any) error {
 	return &panicError{value}
 }
 
-// answer waits for a request's answer, encodes it, gives back what the request held, and hands it to the writer.
+// answer waits for a request's answer, encodes it, gives back what the request held, and writes it when its turn has come,
+// with those behind it.
 func (c *Conn) answer(ex *exchange, pending Pending) {
 	reply, err := c.await(ex.req, pending)
 	var out outgoing
@@ -77,7 +78,9 @@ func (c *Conn) answer(ex *exchange, pending Pending) {
 		out = c.encode(ex.req, reply)
 	}
 	c.giveBack(ex)
-	c.pipeline.complete(ex, out)
+	if c.pipeline.complete(ex, out) {
+		c.writeReady()
+	}
 }
 
 // encode turns a reply into bytes and takes their size from the response budget, unless the handler has.
@@ -112,10 +115,23 @@ func (c *Conn) encode(req *wire.Request, reply Reply) (out outgoing) {
 	return out
 }
 
-// giveBack returns what a request held; its frame must no longer be used.
+// GiveBack returns what a request holds of the memory that all connections share. It is for a Pending that is going to
+// wait long, for other clients perhaps: it has copied what it still needs, as the bytes of req.Body are not its own
+// any more. Only the Pending of req may call it.
+func (c *Conn) GiveBack(req *wire.Request) {
+	if ex := c.pipeline.find(req); ex != nil {
+		req.Body = nil
+		c.giveBack(ex)
+	}
+}
+
+// giveBack returns what a request held, unless its handler has; its frame must no longer be used.
 func (c *Conn) giveBack(ex *exchange) {
-	ex.req = nil
+	if ex.frame == nil {
+		return
+	}
 	ex.frame.Release()
+	ex.frame = nil
 	if ex.frameCharge > 0 {
 		c.server.cfg.FrameBudget.Release(ex.frameCharge)
 	}

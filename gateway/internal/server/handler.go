@@ -21,8 +21,8 @@ type Handler interface {
 	// ones have their answers, as on Kafka. So what must happen in request order (for Produce: checks, decoding,
 	// queuing on the partitions' lanes) belongs in Start, and what takes time in the Pending.
 	//
-	// req and all bytes that it refers to are the handler's until the Pending returns; nothing may keep them
-	// longer. Strings of req.Body are copies and may be kept.
+	// req and all bytes that it refers to are the handler's until the Pending returns or calls Conn.GiveBack; nothing
+	// may keep them longer. Strings of req.Body are copies and may be kept.
 	Start(ctx context.Context, conn *Conn, req *wire.Request) Pending
 }
 

@@ -141,3 +141,34 @@ func TestResponseTooLarge(t *testing.T) {
 		}
 	})
 }
+
+// A handler that waits long gives back what its request holds. Others use it meanwhile, and the answer comes all the same.
+func TestGiveBack(t *testing.T) {
+	cfg := testConfig()
+	handler := func(_ context.Context, conn *Conn, req *wire.Request) Pending {
+		resp := req.Body.ResponseKind()
+		if req.Header.CorrelationID > 2 {
+			return now(NewReply(resp))
+		}
+		return func(ctx context.Context) (Reply, error) {
+			conn.GiveBack(req)
+			conn.GiveBack(req) // twice does no harm
+			return after(time.Minute, NewReply(resp))(ctx)
+		}
+	}
+	inBubble(t, cfg, handler, func(f *fixture) {
+		c, other := f.dial(), f.dial()
+		c.send(frame(1, largeProduce(100<<10)), frame(2, fetch()))
+		synctest.Wait()
+		if frames, decoding := cfg.FrameBudget.Used(), cfg.DecodeBudget.Used(); frames != 0 || decoding != 0 {
+			t.Errorf("%d bytes of frames and %d of decoding are held", frames, decoding)
+		}
+		other.send(frame(3, largeProduce(100<<10)))
+		other.expect(3)
+		c.expect(1, 2)
+		synctest.Wait()
+		if frames, decoding := cfg.FrameBudget.Used(), cfg.DecodeBudget.Used(); frames != 0 || decoding != 0 {
+			t.Errorf("after the answers: %d bytes of frames and %d of decoding", frames, decoding)
+		}
+	})
+}

@@ -6,17 +6,18 @@ package server
 import (
 	"sync"
 	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
-// batchSize is how many bytes of ready answers the writer takes at once before it writes; one answer is always
-// taken, however large.
+// batchSize is how many bytes of ready answers are taken at once before they are written; one answer is always taken,
+// however large.
 const batchSize = 64 << 10
 
 // pipeline holds a connection's requests, in their order, from the moment they are read until their answers are
-// written. The reader adds, any goroutine completes, the writer takes.
+// written. The reader adds and any goroutine completes. Who completes the first one is the writer: it takes and writes
+// until the first one is not complete. So there is one writer at a time, and none while there is nothing to write.
 type pipeline struct {
-	// ready tells the writer that the first exchange is complete or that the pipeline has ended.
-	ready chan struct{}
 	// progress tells the reader that an exchange was completed or written.
 	progress chan struct{}
 
@@ -27,11 +28,11 @@ type pipeline struct {
 	unwritten  int       // in the ring or taken by the writer
 	quietSince time.Time // when unwritten last became 0
 	end        closing   // set once the reader has stopped
+	writing    bool      // somebody is the writer
 }
 
 func newPipeline(maxInFlight int, now time.Time) *pipeline {
 	return &pipeline{
-		ready:      make(chan struct{}, 1),
 		progress:   make(chan struct{}, 1),
 		ring:       make([]*exchange, maxInFlight),
 		quietSince: now,
@@ -82,55 +83,68 @@ func (p *pipeline) add(ex *exchange) {
 	p.unwritten++
 }
 
-// complete marks a request as answered by out.
-func (p *pipeline) complete(ex *exchange, out outgoing) {
+// find returns the exchange of a request that is not answered yet, nil if there is none.
+func (p *pipeline) find(req *wire.Request) *exchange {
 	p.mu.Lock()
-	ex.out, ex.complete = out, true
+	defer p.mu.Unlock()
+	for i := range p.size {
+		if ex := p.ring[(p.head+i)%len(p.ring)]; ex.req == req {
+			return ex
+		}
+	}
+	return nil
+}
+
+// complete marks a request as answered by out. When it returns true, its caller is the writer.
+func (p *pipeline) complete(ex *exchange, out outgoing) (write bool) {
+	p.mu.Lock()
+	ex.out, ex.complete, ex.req = out, true, nil
 	p.unanswered--
-	first := p.ring[p.head] == ex
+	write = p.startWriting()
 	p.mu.Unlock()
-	if first {
-		signal(p.ready)
-	}
 	signal(p.progress)
+	return write
 }
 
-// finish says that no request will be added, and why.
-func (p *pipeline) finish(end closing) {
+// finish says that no request will be added, and why. When it returns true, its caller is the writer.
+func (p *pipeline) finish(end closing) (write bool) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.end = end
-	p.mu.Unlock()
-	signal(p.ready)
+	return p.startWriting()
 }
 
-// take moves the complete exchanges at the front to batch, waiting for one. When there will be none, it returns
-// why; when done comes first, neither. For the writer.
-func (p *pipeline) take(batch []*exchange, done <-chan struct{}) ([]*exchange, closing) {
-	for {
-		p.mu.Lock()
-		for bytes := 0; p.size > 0 && p.ring[p.head].complete; p.size-- {
-			ex := p.ring[p.head]
-			if bytes += ex.out.size; len(batch) > 0 && bytes > batchSize {
-				break
-			}
-			batch = append(batch, ex)
-			p.ring[p.head] = nil
-			p.head = (p.head + 1) % len(p.ring)
-		}
-		var end closing
-		if len(batch) == 0 && p.size == 0 {
-			end = p.end
-		}
-		p.mu.Unlock()
-		if len(batch) > 0 || end.cause != 0 {
-			return batch, end
-		}
-		select {
-		case <-p.ready:
-		case <-done:
-			return nil, closing{}
-		}
+// startWriting makes the caller the writer if there is something to do and nobody who does it. mu is held.
+func (p *pipeline) startWriting() bool {
+	if p.writing || p.size > 0 && !p.ring[p.head].complete || p.size == 0 && p.end.cause == 0 {
+		return false
 	}
+	p.writing = true
+	return true
+}
+
+// take moves the complete exchanges at the front to batch. When there are none, the caller is the writer no longer; when
+// there will be none, take returns why. For the writer.
+func (p *pipeline) take(batch []*exchange) ([]*exchange, closing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for bytes := 0; p.size > 0 && p.ring[p.head].complete; p.size-- {
+		ex := p.ring[p.head]
+		if bytes += ex.out.size; len(batch) > 0 && bytes > batchSize {
+			break
+		}
+		batch = append(batch, ex)
+		p.ring[p.head] = nil
+		p.head = (p.head + 1) % len(p.ring)
+	}
+	if len(batch) > 0 {
+		return batch, closing{}
+	}
+	p.writing = false
+	if p.size == 0 {
+		return batch, p.end
+	}
+	return batch, closing{}
 }
 
 // written says that n exchanges that were taken are dealt with.

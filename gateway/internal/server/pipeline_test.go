@@ -39,7 +39,7 @@ func TestPipelineTake(t *testing.T) {
 				}
 			}
 			for _, want := range test.want {
-				batch, end := p.take(nil, nil)
+				batch, end := p.take(nil)
 				var got []int
 				for _, ex := range batch {
 					got = append(got, slices.Index(all, ex))
@@ -49,9 +49,7 @@ func TestPipelineTake(t *testing.T) {
 				}
 				p.written(len(batch))
 			}
-			done := make(chan struct{})
-			close(done)
-			if batch, end := p.take(nil, done); len(batch) > 0 || end.cause != 0 {
+			if batch, end := p.take(nil); len(batch) > 0 || end.cause != 0 {
 				t.Errorf("took %d more; end %v", len(batch), end)
 			}
 		})
@@ -61,19 +59,18 @@ func TestPipelineTake(t *testing.T) {
 // The end comes after everything that was added before it, and places in the ring are used over and over.
 func TestPipelineEnd(t *testing.T) {
 	p := newPipeline(2, time.Now())
-	never := make(chan struct{})
 	for range 5 {
 		first, second := &exchange{}, &exchange{}
 		p.add(first)
 		p.add(second)
 		p.complete(first, outgoing{})
-		batch, _ := p.take(nil, never)
+		batch, _ := p.take(nil)
 		p.written(len(batch))
 		if _, quiet := p.quiet(); len(batch) != 1 || quiet {
 			t.Fatalf("took %d of 2, quiet %v", len(batch), quiet)
 		}
 		p.complete(second, outgoing{})
-		if batch, _ = p.take(nil, never); len(batch) != 1 || batch[0] != second {
+		if batch, _ = p.take(nil); len(batch) != 1 || batch[0] != second {
 			t.Fatalf("took %d", len(batch))
 		}
 		p.written(1)
@@ -82,10 +79,10 @@ func TestPipelineEnd(t *testing.T) {
 	p.add(last)
 	p.finish(closing{cause: Malformed})
 	p.complete(last, outgoing{})
-	if batch, end := p.take(nil, never); len(batch) != 1 || end.cause != 0 {
+	if batch, end := p.take(nil); len(batch) != 1 || end.cause != 0 {
 		t.Errorf("took %d, end %v", len(batch), end)
 	}
-	if batch, end := p.take(nil, never); len(batch) != 0 || end.cause != Malformed {
+	if batch, end := p.take(nil); len(batch) != 0 || end.cause != Malformed {
 		t.Errorf("took %d, end %v", len(batch), end)
 	}
 }

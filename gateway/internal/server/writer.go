@@ -12,18 +12,19 @@ import (
 // writeBufferSize gathers small answers where the connection has no writev: one TLS record instead of one each.
 const writeBufferSize = 16 << 10
 
-// writeLoop writes answers in the order of the requests until the pipeline ends or the connection closes.
-func (c *Conn) writeLoop() {
-	w := newAnswerWriter(c.nc)
-	var batch []*exchange
-	for {
-		var end closing
-		batch, end = c.pipeline.take(batch[:0], c.ctx.Done())
-		if len(batch) == 0 {
-			c.close(end)
+// writeReady writes the answers at the front of the pipeline, in the order of the requests, until one is not there yet, or
+// closes the connection when there will be none. Its caller is the pipeline's writer.
+func (c *Conn) writeReady() {
+	for c.ctx.Err() == nil {
+		batch, end := c.pipeline.take(c.writer.batch[:0])
+		if len(batch) == 0 { // and somebody else may be the writer by now
+			if end.cause != 0 {
+				c.close(end)
+			}
 			return
 		}
-		if end = c.write(w, batch); end.cause != 0 {
+		c.writer.batch = batch
+		if end = c.write(batch); end.cause != 0 {
 			c.close(end)
 			return
 		}
@@ -32,7 +33,8 @@ func (c *Conn) writeLoop() {
 }
 
 // write writes a batch up to an answer in whose place the connection closes.
-func (c *Conn) write(w *answerWriter, batch []*exchange) (end closing) {
+func (c *Conn) write(batch []*exchange) (end closing) {
+	w := c.writer
 	for _, ex := range batch {
 		if end = ex.out.closing; end.cause != 0 {
 			break
@@ -51,13 +53,15 @@ func (c *Conn) write(w *answerWriter, batch []*exchange) (end closing) {
 	return end
 }
 
-// answerWriter writes several answers at once, with as few copies and system calls as the connection allows.
+// answerWriter writes several answers at once, with as few copies and system calls as the connection allows. It belongs to
+// the pipeline's writer.
 type answerWriter struct {
-	nc   net.Conn
-	tcp  bool
-	buf  *bufio.Writer // for connections that are not TCP
-	bufs net.Buffers
-	size int
+	batch []*exchange // memory for what is being written
+	nc    net.Conn
+	tcp   bool
+	buf   *bufio.Writer // for connections that are not TCP
+	bufs  net.Buffers
+	size  int
 }
 
 func newAnswerWriter(nc net.Conn) *answerWriter {

@@ -1,0 +1,78 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+	"github.com/iggy-kafka/iggy-kafka/wire"
+)
+
+// SyncGroup (14), v0-5.
+//
+// v1: throttle. v3: instance ids (KIP-345). v4: flexible. v5: protocol type and name, compared and answered (KIP-559).
+
+func (a *API) syncGroup(_ context.Context, conn *server.Conn, req *wire.Request) server.Pending {
+	body, ok := req.Body.(*kmsg.SyncGroupRequest)
+	if !ok {
+		return fails(errNoHandler)
+	}
+	return func(ctx context.Context) (server.Reply, error) {
+		sync := syncEvent(body)
+		// A follower brings little and may wait long. A leader brings much, and waits for no other member.
+		if assignmentsSize(sync.Assignments) <= parkedSize {
+			for i := range sync.Assignments {
+				sync.Assignments[i].Data = bytes.Clone(sync.Assignments[i].Data)
+			}
+			conn.GiveBack(req)
+		}
+		waiting, cancel := a.parked(ctx)
+		defer cancel()
+		result, err := a.Groups.Sync(waiting, body.Group, sync)
+		return a.synced(ctx, body, result, err)
+	}
+}
+
+func assignmentsSize(assignments []coordinator.Assignment) int {
+	size := 0
+	for i := range assignments {
+		size += len(assignments[i].MemberID) + len(assignments[i].Data)
+	}
+	return size
+}
+
+func syncEvent(req *kmsg.SyncGroupRequest) coordinator.Sync {
+	sync := coordinator.Sync{
+		MemberID: req.MemberID, InstanceID: text(req.InstanceID), Generation: req.Generation,
+		ProtocolType: text(req.ProtocolType), ProtocolName: text(req.Protocol),
+		RequireProtocol: req.Version >= 5,
+		Assignments:     make([]coordinator.Assignment, len(req.GroupAssignment)),
+	}
+	for i := range req.GroupAssignment {
+		sync.Assignments[i] = coordinator.Assignment{MemberID: req.GroupAssignment[i].MemberID, Data: req.GroupAssignment[i].MemberAssignment}
+	}
+	return sync
+}
+
+func (a *API) synced(ctx context.Context, req *kmsg.SyncGroupRequest, result coordinator.SyncResult, err error) (server.Reply, error) {
+	resp := kmsg.NewPtrSyncGroupResponse()
+	resp.Version = req.Version
+	resp.ErrorCode = a.groupCode(err)
+	if err != nil {
+		return server.NewReply(resp), nil
+	}
+	const answerBytes = 32
+	release, err := a.reserveAnswer(ctx, answerBytes+len(result.ProtocolType)+len(result.ProtocolName)+len(result.Assignment))
+	if err != nil {
+		return server.Reply{}, err
+	}
+	resp.ProtocolType, resp.Protocol = &result.ProtocolType, &result.ProtocolName
+	resp.MemberAssignment = result.Assignment
+	return server.NewReservedReply(resp, release), nil
+}

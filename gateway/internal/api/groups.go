@@ -1,0 +1,86 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+)
+
+// groupTimeout bounds what waits for the group state to be durable, as a broker's offsets.commit.timeout.ms does.
+const groupTimeout = 5 * time.Second
+
+// parked is the context of a request that waits for other members. The coordinator ends the wait; so does the gateway's
+// stop, as a drain should not wait for clients that do not come.
+func (a *API) parked(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(a.Stopping, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// fenced says whether another gateway has taken over the groups.
+func (a *API) fenced() bool {
+	select {
+	case <-a.Fenced:
+		return true
+	default:
+		return false
+	}
+}
+
+// groupTopics is the topic view for a request about groups. Without Iggy there are no topics.
+func (a *API) groupTopics(ctx context.Context, refs []topicRef) (*bridge.TopicView, error) {
+	if a.Bridge == nil {
+		return new(bridge.TopicView), nil
+	}
+	return a.topicsNamed(ctx, refs)
+}
+
+// partitionKnown says whether a topic has a partition of that number.
+func partitionKnown(t *bridge.Topic, partition int32) bool {
+	return t != nil && partition >= 0 && partition < t.Partitions
+}
+
+// reserveAnswer is reserve for an answer that has to be whole: one above the largest closes the connection.
+func (a *API) reserveAnswer(ctx context.Context, size int) (release func(), err error) {
+	if size > a.MaxResponseSize {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", errAnswerTooLarge, size, a.MaxResponseSize)
+	}
+	return a.reserve(ctx, int64(size))
+}
+
+// clientHost is a client's address as Kafka's tools show it: Java's form of an address without a name.
+func clientHost(conn *server.Conn) string {
+	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
+	if err != nil {
+		host = conn.RemoteAddr().String()
+	}
+	return "/" + host
+}
+
+// text is a nullable string of a request; null reads as empty.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// nullable is a nullable string of an answer; empty becomes null.
+func nullable(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func millis(ms int32) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -1,0 +1,154 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package state runs what a gateway remembers beside records: the coordinator of consumer groups, and the state log in
+// Iggy that holds groups, offsets, producer ids and topic settings.
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/producers"
+)
+
+// Config says what state to keep, and where.
+type Config struct {
+	Groups coordinator.Config
+	// Bridge leads to the Iggy that holds the state log; nil: state lasts as long as the process.
+	Bridge *bridge.Bridge
+	// Topic, Partitions and Expiry describe the state log's topic; the last two count only when it is made.
+	Topic      string
+	Partitions int32
+	Expiry     time.Duration
+	// InstanceID is this gateway's number.
+	InstanceID int32
+	Logger     *slog.Logger
+}
+
+// State is the coordinator and the state log at work.
+type State struct {
+	// Groups answers from the start on; until the state is loaded, that it is loading.
+	Groups *coordinator.Driver
+	// Log is nil without Iggy.
+	Log *statelog.Log
+	// ReserveIDs reserves producer ids of this gateway.
+	ReserveIDs producers.Reserve
+
+	topic   string
+	logger  *slog.Logger
+	running *errgroup.Group
+	failed  context.Context // ends when the state cannot be loaded, and at Stop
+	cancel  context.CancelFunc
+}
+
+// Start opens the state log within ctx, making its topic if it is missing, and starts everything. Loading goes on after it
+// has returned.
+func Start(ctx context.Context, cfg Config) (*State, error) {
+	s := &State{topic: cfg.Topic, logger: cfg.Logger, ReserveIDs: producers.Forgetful()}
+	drive := coordinator.DriverConfig{Config: cfg.Groups, Observe: s.observeGroups}
+	if cfg.Bridge != nil {
+		storage, err := cfg.Bridge.OpenStateStorage(ctx, bridge.StateStorageConfig{
+			Topic: cfg.Topic, Partitions: cfg.Partitions, Expiry: cfg.Expiry,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("state: open the state log: %w", err)
+		}
+		s.Log, err = statelog.New(statelog.Config{
+			Storage: storage, InstanceID: cfg.InstanceID, BootID: rand.Text(), Observe: s.observeLog,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("state: %w", err)
+		}
+		drive.Store = s.Log.Groups()
+		s.ReserveIDs = func(ctx context.Context, least, n int64) (int64, error) {
+			return s.Log.ReserveProducerIDs(ctx, cfg.InstanceID, least, n)
+		}
+	}
+	var err error
+	if s.Groups, err = coordinator.NewDriver(drive); err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	s.run(context.WithoutCancel(ctx), cfg.Bridge)
+	return s, nil
+}
+
+// run starts the goroutines that Stop waits for.
+func (s *State) run(ctx context.Context, b *bridge.Bridge) {
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.running, s.failed = errgroup.WithContext(ctx)
+	// A gateway that was fenced serves on, but for groups: its coordinator stops, so that nobody is answered from a memory
+	// that does not count any more.
+	owning, lost := context.WithCancel(s.failed)
+	s.running.Go(func() error {
+		defer lost()
+		return s.failure(s.Groups.Run(owning))
+	})
+	if s.Log == nil {
+		return
+	}
+	s.running.Go(func() error {
+		defer lost()
+		return s.failure(s.Log.Run(s.failed))
+	})
+	s.running.Go(func() error {
+		sweeper{s.Groups, s.Log, b, s.logger}.run(owning)
+		return nil
+	})
+}
+
+// failure is why the gateway cannot go on, nil if it can.
+func (s *State) failure(err error) error {
+	if err == nil || errors.Is(err, statelog.ErrFenced) { // observeLog has said so
+		return nil
+	}
+	return fmt.Errorf("state: topic %q: %w", s.topic, err)
+}
+
+// Fenced returns a channel that is closed when another gateway has taken the state over, nil if there can be none.
+func (s *State) Fenced() <-chan struct{} {
+	if s.Log == nil {
+		return nil
+	}
+	return s.Log.Fenced()
+}
+
+// Failed returns a channel that is closed when the state cannot be loaded: Stop says why.
+func (s *State) Failed() <-chan struct{} { return s.failed.Done() }
+
+// Stop ends everything and returns why the state could not be loaded, if so. Who still waits is refused.
+func (s *State) Stop() error {
+	s.cancel()
+	return s.running.Wait()
+}
+
+func (s *State) observeGroups(e coordinator.Effect) {
+	if s.logger.Enabled(context.Background(), slog.LevelDebug) {
+		s.logger.Debug("consumer group", "event", e.String())
+	}
+}
+
+func (s *State) observeLog(e statelog.Event) {
+	level := slog.LevelInfo
+	switch e.(type) {
+	case statelog.Checkpointed:
+		level = slog.LevelDebug
+	case statelog.Disagreed, statelog.Failed:
+		level = slog.LevelWarn
+	case statelog.Fenced:
+		level = slog.LevelError
+	}
+	s.logger.Log(context.Background(), level, "state log", "event", e.String())
+	if _, ok := e.(statelog.Fenced); ok {
+		s.logger.Error("another gateway has taken over the consumer groups: this one serves none any more")
+	}
+}
