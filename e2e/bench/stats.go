@@ -5,35 +5,67 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
 
-// sample is one pair's times for the same work.
-type sample struct{ kafka, native time.Duration }
+// none is a value that was not measured. It takes part in no median, and every ratio with it is none, too.
+func none() float64 { return math.NaN() }
 
-// series are the samples of a measurement.
-type series []sample
-
-// summary shows both rates and their ratio within the pairs; above 1, Kafka's way is the faster one.
-func (s series) summary(records int) string {
-	rate := func(d time.Duration) float64 { return float64(records) / d.Seconds() }
-	var kafka, native, ratio []float64
-	for _, x := range s {
-		kafka = append(kafka, rate(x.kafka))
-		native = append(native, rate(x.native))
-		ratio = append(ratio, rate(x.kafka)/rate(x.native))
-	}
-	return fmt.Sprintf("kafka %s   iggy sdk %s   ratio %s", spread("%.0f", kafka), spread("%.0f", native), spread("%.2f", ratio))
+// known returns the values that were measured, in ascending order.
+func known(values []float64) []float64 {
+	sorted := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	slices.Sort(sorted)
+	return sorted
 }
 
-// spread formats the median, the least and the most.
-func spread(format string, values []float64) string {
-	if len(values) == 0 {
-		return "none"
-	}
-	sorted := slices.Sorted(slices.Values(values))
+// median is none of no values.
+func median(values []float64) float64 {
+	sorted := known(values)
 	n := len(sorted)
-	median := (sorted[(n-1)/2] + sorted[n/2]) / 2
-	return fmt.Sprintf(format+" ("+format+" - "+format+")", median, sorted[0], sorted[n-1])
+	if n == 0 {
+		return none()
+	}
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// ratios divides value by value: what the rounds of two series gave.
+func ratios(a, b []float64) []float64 {
+	out := make([]float64, min(len(a), len(b)))
+	for i := range out {
+		out[i] = a[i] / b[i]
+	}
+	return out
+}
+
+// spread formats the median, and of several values the least and the most.
+func spread(format string, values []float64) string {
+	switch sorted := known(values); len(sorted) {
+	case 0:
+		return "–"
+	case 1:
+		return fmt.Sprintf(format, sorted[0])
+	default:
+		return fmt.Sprintf(format+" ("+format+" – "+format+")", median(sorted), sorted[0], sorted[len(sorted)-1])
+	}
+}
+
+// middle formats the median alone.
+func middle(format string, values []float64) string {
+	if m := median(values); !math.IsNaN(m) {
+		return fmt.Sprintf(format, m)
+	}
+	return "–"
+}
+
+// percentile returns the value that p percent of the durations do not exceed (the nearest rank), 0 of none. It sorts
+// them.
+func percentile(durations []time.Duration, p float64) time.Duration {
+	if len(durations) == 0 {
+		return 0
+	}
+	slices.Sort(durations)
+	rank := int(math.Ceil(p / 100 * float64(len(durations))))
+	return durations[max(rank, 1)-1]
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	startTimeout = 30 * time.Second
+	startTimeout = 60 * time.Second // a JVM on a busy machine takes its time
 	stopTimeout  = 40 * time.Second // above the gateway's own drain
 	logTail      = 8 << 10          // bytes of the log that a failure shows
 )
@@ -30,6 +30,7 @@ type Program struct {
 	path      string
 	args, env []string
 	ready     func(ctx context.Context) error // nil once the program serves
+	stopCode  int                             // its exit code when it has ended as it was asked to
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once the program has been waited for
@@ -118,7 +119,10 @@ func answers(addr string) func(context.Context) error {
 	}
 }
 
-// Stop asks the program to end and waits for it; an exit code but 0 is an error.
+// PID is the process id, valid while the program runs.
+func (p *Program) PID() int { return p.cmd.Process.Pid }
+
+// Stop asks the program to end and waits for it; another exit code than the one that goes with that is an error.
 func (p *Program) Stop(ctx context.Context) error {
 	select {
 	case <-p.exited:
@@ -132,8 +136,8 @@ func (p *Program) Stop(ctx context.Context) error {
 	}
 	select {
 	case <-p.exited:
-		if p.err != nil {
-			return fmt.Errorf("harness: %s: %w\n%s", p.name, p.err, p.tail())
+		if code := p.cmd.ProcessState.ExitCode(); code != p.stopCode {
+			return fmt.Errorf("harness: %s ended with %d: %v\n%s", p.name, code, p.err, p.tail())
 		}
 		return nil
 	case <-ctx.Done():

@@ -26,9 +26,11 @@ type Target struct {
 	Durable bool   // records survive the end of Gateway and IggyServer, by whatever means
 
 	// Gateway is nil where a broker is the target, IggyServer where the Iggy server is not a process of its own or
-	// not this target's. An Iggy embedded in the gateway goes and comes with it.
+	// not this target's. An Iggy embedded in the gateway goes and comes with it. Broker is a Kafka broker, nil where
+	// KAFKA_ADDR names one.
 	Gateway    *Program
 	IggyServer *Program
+	Broker     *Program
 }
 
 // Kind is a sort of target that can be started.
@@ -38,7 +40,8 @@ type Kind struct {
 	Start     func(ctx context.Context, bin Binaries, dir string, settings ...string) (*Target, error)
 }
 
-// Kinds lists what can be started here: the gateway in all its forms, and what the environment names.
+// Kinds lists what is tested here: the gateway in all its forms, and what the environment asks for. Kafka is among them
+// only then: a run of the tests against it says something about the tests, and nothing about a change of the gateway.
 func Kinds() []Kind {
 	kinds := []Kind{
 		{Name: "embedded-memory", Start: startEmbeddedMemory},
@@ -48,8 +51,9 @@ func Kinds() []Kind {
 	if os.Getenv("IGGY_ADDR") != "" {
 		kinds = append(kinds, Kind{Name: "iggy", Start: startRealIggy})
 	}
-	if os.Getenv("KAFKA_ADDR") != "" {
-		kinds = append(kinds, Kind{Name: "kafka", Reference: true, Start: startKafka})
+	if os.Getenv("KAFKA_ADDR") != "" || os.Getenv("E2E_KAFKA") == "true" {
+		kafka, _ := Kafka() // without java the start says so
+		kinds = append(kinds, kafka)
 	}
 	return kinds
 }
@@ -108,11 +112,6 @@ func startRealIggy(ctx context.Context, bin Binaries, dir string, settings ...st
 	return t, t.startGateway(ctx, bin, dir, append(iggySettings(t.Iggy), settings...))
 }
 
-// startKafka takes the broker that KAFKA_ADDR names; it can be neither configured nor restarted.
-func startKafka(context.Context, Binaries, string, ...string) (*Target, error) {
-	return &Target{Name: "kafka", Kafka: os.Getenv("KAFKA_ADDR")}, nil
-}
-
 func iggySettings(i *Iggy) []string {
 	return []string{
 		"IGGY_KAFKA_IGGY_ADDR=" + i.Addr,
@@ -147,7 +146,7 @@ func (t *Target) startGateway(ctx context.Context, bin Binaries, dir string, set
 
 // programs lists what belongs to the target, in the order in which it is stopped.
 func (t *Target) programs() []*Program {
-	return slices.DeleteFunc([]*Program{t.Gateway, t.IggyServer}, func(p *Program) bool { return p == nil })
+	return slices.DeleteFunc([]*Program{t.Gateway, t.IggyServer, t.Broker}, func(p *Program) bool { return p == nil })
 }
 
 // Close stops what runs. An error says that a program did not end well, which is a fault of the program.
@@ -156,7 +155,7 @@ func (t *Target) Close(ctx context.Context) error {
 	for _, p := range t.programs() {
 		errs = append(errs, p.Stop(ctx))
 	}
-	t.Gateway, t.IggyServer = nil, nil
+	t.Gateway, t.IggyServer, t.Broker = nil, nil, nil
 	return errors.Join(errs...)
 }
 

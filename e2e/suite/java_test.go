@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -18,9 +20,25 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
 )
 
-// testJava drives Kafka's own tools, and with them the clients that Kafka itself is released with. What needs groups or
-// DescribeConfigs (consumers without --partition, describing topics) is left out: it is not served.
+// testJava drives Kafka's own tools, and with them the clients that Kafka itself is released with. Describing topics,
+// which needs DescribeConfigs, is left out: it is not served.
 func testJava(t *testing.T, target *harness.Target) {
+	j := javaTools(t, target)
+	t.Run("topics", j.testTopics)
+	t.Run("produce", j.testProduce)
+	t.Run("consume", j.testConsume)
+	t.Run("idempotent", j.testIdempotent)
+	if slowClients(target) {
+		t.Run("group", j.testGroup)
+	}
+}
+
+// java runs the tools against one broker.
+type java struct{ addr string }
+
+// javaTools fetches the tools if they are not there.
+func javaTools(t *testing.T, target *harness.Target) java {
+	t.Helper()
 	requireTool(t, "java")
 	if _, err := exec.LookPath("mvn"); err != nil {
 		missing(t, "java", err)
@@ -29,14 +47,22 @@ func testJava(t *testing.T, target *harness.Target) {
 	if out, err := j.command(t).CombinedOutput(); err != nil {
 		missing(t, "java", fmt.Errorf("fetching Kafka's tools: %w\n%s", err, out))
 	}
-	t.Run("topics", j.testTopics)
-	t.Run("produce", j.testProduce)
-	t.Run("consume", j.testConsume)
-	t.Run("idempotent", j.testIdempotent)
+	return j
 }
 
-// java runs the tools against one broker.
-type java struct{ addr string }
+// javaVersion is that of Kafka's tools and of the clients in them.
+func javaVersion(t *testing.T) string {
+	t.Helper()
+	project, err := os.ReadFile("../clients/java/pom.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`<artifactId>kafka-tools</artifactId>\s*<version>(.*)</version>`).FindSubmatch(project)
+	if found == nil {
+		t.Fatal("pom.xml does not name the version of kafka-tools")
+	}
+	return string(found[1])
+}
 
 func (j java) command(t *testing.T, args ...string) *exec.Cmd {
 	return exec.CommandContext(within(t, 5*limit), filepath.Join("..", "clients", "java", "tool"), args...)
@@ -170,6 +196,24 @@ func (j java) testIdempotent(t *testing.T) {
 	for i, r := range got {
 		if string(r.Value) != fmt.Sprint(i) {
 			t.Fatalf("record %d is %q", i, r.Value)
+		}
+	}
+}
+
+// testGroup reads half of a topic as a group's only member, and the rest as its next one.
+func (j java) testGroup(t *testing.T) {
+	writer := clients.Franz{Addr: j.addr}
+	topic := newTopic(t, writer, 1)
+	records := plainRecords(20)
+	produce(t, writer, clients.Destination{Topic: topic, Codec: "none", Acks: clients.AcksAll}, records, 0)
+	for first := 0; first < len(records); first += 10 {
+		var want strings.Builder
+		for _, r := range records[first : first+10] {
+			fmt.Fprintln(&want, printed(r.Value))
+		}
+		got := j.run(t, "", "consumer.ConsoleConsumer", "--topic", topic, "--group", topic, "--from-beginning", "--max-messages", "10", "--timeout-ms", "20000")
+		if got != want.String() {
+			t.Errorf("the group reads from %d on\n%s\nwant\n%s", first, got, want.String())
 		}
 	}
 }

@@ -5,13 +5,15 @@ package suite
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/iggy-kafka/iggy-kafka/e2e/clients"
 	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
@@ -25,6 +27,7 @@ func testKcat(t *testing.T, target *harness.Target) {
 	t.Run("consume", k.testConsume)
 	t.Run("list", k.testList)
 	t.Run("query", k.testQuery)
+	t.Run("group", k.testGroup)
 }
 
 // kcat runs the program against one broker.
@@ -77,7 +80,7 @@ func (k kcat) testConsume(t *testing.T) {
 			records[3].Headers = []clients.Header{{Name: "null", Value: nil}, {Name: "twice", Value: []byte("1")}, {Name: "twice", Value: []byte{}}}
 			produce(t, writer, clients.Destination{Topic: topic, Codec: codec, Acks: clients.AcksAll}, records, 0)
 			out := k.run(t, "", "-C", "-t", topic, "-p", "0", "-o", "beginning", "-e", "-J")
-			if diff := cmp.Diff(at(0, records), parseKcat(t, out), wholeBytes()); diff != "" {
+			if diff := gocmp.Diff(at(0, records), parseKcat(t, out), wholeBytes()); diff != "" {
 				t.Errorf("kcat reads otherwise than written (-written +read):\n%s", diff)
 			}
 		})
@@ -154,6 +157,29 @@ func (k kcat) testQuery(t *testing.T) {
 	}
 }
 
+// testGroup reads as a group's only member, to the end, and later what came after that.
+func (k kcat) testGroup(t *testing.T) {
+	writer := clients.Franz{Addr: k.addr}
+	topic := newTopic(t, writer, 2)
+	for first := 0; first < 30; first += 15 {
+		var want []clients.Record
+		for p := range 2 {
+			to := clients.Destination{Topic: topic, Partition: p, Codec: "none", Acks: clients.AcksAll}
+			records := plainRecords(30)[first : first+15]
+			produce(t, writer, to, records, int64(first))
+			want = append(want, at(int64(first), records)...)
+		}
+		out := k.run(t, "", "-G", topic, "-X", "auto.offset.reset=earliest", "-e", "-J", topic)
+		got := parseKcat(t, out)
+		byOffset := func(a, b clients.Record) int { return cmp.Compare(a.Offset, b.Offset) }
+		slices.SortStableFunc(got, byOffset) // of both partitions, which hold the same
+		slices.SortStableFunc(want, byOffset)
+		if diff := gocmp.Diff(want, got, wholeBytes()); diff != "" {
+			t.Errorf("the group reads from %d on (-want +got):\n%s", first, diff)
+		}
+	}
+}
+
 // expectReadTimesAside compares all but timestamps, which kcat takes from the clock.
 func expectReadTimesAside(t *testing.T, reader clients.Client, topic string, want []clients.Record) {
 	t.Helper()
@@ -167,7 +193,7 @@ func expectReadTimesAside(t *testing.T, reader clients.Client, topic string, wan
 		}
 		got[i].Timestamp = 0
 	}
-	if diff := cmp.Diff(want, got, wholeBytes()); diff != "" {
+	if diff := gocmp.Diff(want, got, wholeBytes()); diff != "" {
 		t.Errorf("%s reads otherwise than written (-written +read):\n%s", reader.Name(), diff)
 	}
 }

@@ -38,8 +38,12 @@ func scenarios() []scenario {
 		{"native", testNative},
 		{"kcat", testKcat},
 		{"java", testJava},
+		{"consumer-groups-tool", testConsumerGroupsTool},
 		{"recreated-topic", testRecreatedTopic},
 		{"deleted-while-waiting", testDeletedWhileWaiting},
+		{"groups", testGroups},
+		{"join-rounds", testJoinRounds},
+		{"group-restarts", testGroupRestarts},
 		{"gateway-stopped", testGatewayStopped},
 		{"gateway-killed", testGatewayKilled},
 		{"iggy-killed", testIggyKilled},
@@ -53,7 +57,7 @@ func TestSuite(t *testing.T) {
 	build := builder(t)
 	for _, kind := range harness.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
-			target := start(t, kind, build)
+			target := start(t, kind, build, "IGGY_KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0") // tests do not wait for members that do not come
 			for _, s := range scenarios() {
 				t.Run(s.name, func(t *testing.T) { s.run(t, target) })
 			}

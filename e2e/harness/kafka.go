@@ -1,0 +1,95 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	brokerHeap = "1g" // kafka-server-start.sh's
+	jvmSignal  = 143  // how a JVM ends after SIGTERM, in good order as well: 128 + 15
+)
+
+// Kafka is the reference: the broker that KAFKA_ADDR names, or one that is started here. Where the second is not
+// possible the error is ErrNoJava.
+func Kafka() (Kind, error) {
+	if os.Getenv("KAFKA_ADDR") != "" {
+		return Kind{Name: "kafka", Reference: true, Start: namedKafka}, nil
+	}
+	return Kind{Name: "kafka", Reference: true, Start: startKafka}, haveJava()
+}
+
+// namedKafka takes the broker that KAFKA_ADDR names; it can be neither configured nor restarted.
+func namedKafka(context.Context, Binaries, string, ...string) (*Target, error) {
+	return &Target{Name: "kafka", Kafka: os.Getenv("KAFKA_ADDR"), Durable: true}, nil
+}
+
+// startKafka runs a broker of one node that is its own controller (KRaft), as it is shipped but for what one node needs
+// and for topics, which nobody gets by naming them. Settings are the gateway's, and not for it.
+func startKafka(ctx context.Context, _ Binaries, dir string, _ ...string) (*Target, error) {
+	jars, err := KafkaJars(ctx)
+	if err != nil {
+		return nil, err
+	}
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	controller, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	t := &Target{Name: "kafka", Kafka: addr, Durable: true}
+	properties := filepath.Join(dir, "server.properties")
+	if err := os.WriteFile(properties, []byte(brokerProperties(addr, controller, filepath.Join(dir, "data"))), 0o644); err != nil {
+		return nil, fmt.Errorf("harness: %w", err)
+	}
+	format := exec.CommandContext(ctx, "java", jars.java("256m", "ERROR", "kafka.tools.StorageTool",
+		"format", "--standalone", "--cluster-id="+clusterID(), "--config", properties)...)
+	if out, err := format.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("harness: formatting Kafka's folder: %w\n%s", err, out)
+	}
+	t.Broker, err = start(ctx, Program{
+		name: "kafka", log: t.logFile(dir, "kafka"), ready: answers(addr), stopCode: jvmSignal,
+		path: "java", args: append([]string{"-Xms" + brokerHeap}, jars.java(brokerHeap, "INFO", "kafka.Kafka", properties)...),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func brokerProperties(addr, controller, data string) string {
+	return strings.Join([]string{
+		"process.roles=broker,controller",
+		"node.id=1",
+		"controller.quorum.bootstrap.servers=" + controller,
+		"controller.listener.names=CONTROLLER",
+		"listeners=PLAINTEXT://" + addr + ",CONTROLLER://" + controller,
+		"advertised.listeners=PLAINTEXT://" + addr,
+		"log.dirs=" + data,
+		"auto.create.topics.enable=false",
+		"offsets.topic.replication.factor=1",
+		"transaction.state.log.replication.factor=1",
+		"transaction.state.log.min.isr=1",
+		"share.coordinator.state.topic.replication.factor=1",
+		"share.coordinator.state.topic.min.isr=1",
+		"group.initial.rebalance.delay.ms=0",
+	}, "\n") + "\n"
+}
+
+// clusterID is made as Kafka makes them: 16 random bytes in URL-safe base64.
+func clusterID() string {
+	id := make([]byte, 16)
+	rand.Read(id) // never fails
+	return base64.RawURLEncoding.EncodeToString(id)
+}
