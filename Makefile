@@ -12,6 +12,8 @@ STATICCHECK := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
 # cache does not see: it always runs.
 UNIT = $$(go list work | grep -v '/e2e/suite$$')
 SUITE := ./e2e/suite
+# What each client was put through, as a table: the suite adds a row for each.
+REPORT := $(CURDIR)/bin/clients.md
 FUZZTIME ?= 20s
 BENCH ?= .
 
@@ -32,9 +34,10 @@ run: build ## run the gateway with an Iggy of its own, data in ./iggy-kafka-data
 	IGGY_KAFKA_EMBEDDED=true exec bin/iggy-kafka-gateway
 
 .PHONY: test
-test: build ## unit tests, and clients against the gateway: Go's, and kcat and Java if there; minutes
+test: build ## unit tests, and clients against the gateway: Go's, and those for kcat, Java, Python, Node if there; minutes
 	go test $(UNIT)
-	go test -count=1 $(SUITE)
+	printf '| client | version | target | exercised | result |\n|---|---|---|---|---|\n' >$(REPORT)
+	code=0; E2E_REPORT=$(REPORT) go test -count=1 -timeout 20m $(SUITE) || code=$$?; cat $(REPORT); exit $$code
 
 .PHONY: ci
 ci: lint verify-modules race ## all that a change must pass
@@ -83,7 +86,7 @@ bench: ## the Go benchmarks that BENCH (all) names
 	go test -run '^$$' -bench '$(BENCH)' -benchmem work
 
 .PHONY: bench-e2e
-bench-e2e: ## a Kafka client through the gateway beside the Iggy SDK, in pairs; flags by ARGS='-pairs 3'
+bench-e2e: ## Kafka clients through the gateway, beside the Iggy SDK and Kafka; minutes; ARGS='-preset sdk', ARGS=-help
 	cd e2e && go run ./bench $(ARGS)
 
 .PHONY: bench-codec

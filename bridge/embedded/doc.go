@@ -19,8 +19,8 @@
 //
 //	iggywire       the bytes of the protocol
 //	Server         listens, knows the sessions, owns catalogue and store
-//	session        one connection: a goroutine that reads requests and carries them
-//	               out, and one that writes the answers in their order
+//	session        one connection: a goroutine that reads requests, carries them
+//	               out and writes the answers in their order
 //	catalog        streams, topics, groups, users, tokens: one mutex, short critical
 //	               sections
 //	partition      gives out offsets, knows what is durable and where segments begin

@@ -17,7 +17,7 @@ type logID struct {
 	partition   uint32
 }
 
-// entry is the messages of one send, stamped and in wire form.
+// entry is the messages of one send, or some that follow each other, stamped and in wire form.
 type entry struct {
 	base      uint64 // offset of the first message
 	timestamp uint64 // of all of them, µs since 1970

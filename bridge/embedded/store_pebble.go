@@ -116,7 +116,7 @@ func openPebble(fs vfs.FS, dir string, durable bool) (store, error) {
 	s.committed = make(chan struct{})
 	close(s.committed)
 	var opened atomic.Bool
-	options := &pebble.Options{
+	s.db, err = pebble.Open(dir, &pebble.Options{
 		FS:                    failStopFS{FS: fs, failure: &s.failure, opened: &opened},
 		Lock:                  lock,
 		FormatMajorVersion:    pebble.FormatNewest,
@@ -125,9 +125,7 @@ func openPebble(fs vfs.FS, dir string, durable bool) (store, error) {
 		MemTableSize:          memoryTableSize,
 		CacheSize:             cacheSize,
 		FlushDelayDeleteRange: deletionDelay,
-	}
-	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone })
-	s.db, err = pebble.Open(dir, options)
+	})
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}

@@ -158,7 +158,7 @@ func (p *partition) readOthers(messages []Message) error {
 		}
 		writer, _, err := decodeRecord(string(m.Payload))
 		if err != nil {
-			return fmt.Errorf("statelog: partition %d: offset %d: %w", p.number, m.Offset, err)
+			return fmt.Errorf("partition %d: offset %d: %w", p.number, m.Offset, err)
 		}
 		p.next, p.last = m.Offset+1, markOf(m)
 		if writer == p.writer {
@@ -197,7 +197,7 @@ func (p *partition) foldMessage(m *Message) error {
 	defer p.state.Unlock()
 	owned := p.fold.owned && p.fold.writer == p.writer
 	if err := p.fold.message(m); err != nil {
-		return fmt.Errorf("statelog: partition %d: offset %d: %w", p.number, m.Offset, err)
+		return fmt.Errorf("partition %d: offset %d: %w", p.number, m.Offset, err)
 	}
 	if owned && p.fold.writer != p.writer {
 		p.cfg.Observe(Fenced{p.number, p.fold.owner.String()})

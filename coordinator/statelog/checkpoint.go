@@ -5,8 +5,10 @@ package statelog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
@@ -22,16 +24,12 @@ type checkpointer struct {
 	begin   int64
 	at      time.Time
 	entries int
-	others  bool     // written
-	groups  []string // those that are still to come
-	topics  []string // of the first of groups; nil: it is not begun
-}
-
-func (p *partition) newCheckpoint() *checkpointer {
-	return &checkpointer{
-		entries: p.fold.view.entries(),
-		groups:  slices.Sorted(maps.Keys(p.fold.view.groups)),
-	}
+	// What is still to come: things without a group, as they were when the checkpoint began; groups, topics of the first of
+	// them (nil: it is not begun), and the first partition of the first of those.
+	others    []record
+	groups    []string
+	topics    []string
+	partition int32
 }
 
 func (p *partition) checkpointDue(now time.Time) bool {
@@ -50,7 +48,12 @@ func (p *partition) continueCheckpoint(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		c.begun, c.begin, c.at = true, p.next-1, now
+		// Only now: what comes into being before the beginning would be neither in the lists nor behind it.
+		v := p.fold.view
+		*c = checkpointer{
+			begun: true, begin: p.next - 1, at: now, entries: v.entries(),
+			others: v.others(), groups: slices.Sorted(maps.Keys(v.groups)),
+		}
 		return nil
 	}
 	chunk, err := p.nextChunk(c)
@@ -73,27 +76,27 @@ func (p *partition) continueCheckpoint(ctx context.Context) error {
 // nextChunk returns the next entries, none when all are written.
 func (p *partition) nextChunk(c *checkpointer) ([][]byte, error) {
 	var chunk pending
-	for chunk.size < chunkBytes {
-		records := c.next(p.fold.view, p.cfg.MaxMessage/2)
-		if records == nil {
-			break
+	for chunk.size < chunkBytes && c.more() {
+		r := c.next(p.fold.view, p.cfg.MaxMessage/2)
+		if r == nil {
+			continue
 		}
-		if err := p.encode(&chunk, records); err != nil {
+		if err := p.encode(&chunk, []record{r}); err != nil {
 			return nil, err
 		}
 	}
 	return chunk.payloads, nil
 }
 
-// next returns the records of the next thing, which may be none if that is gone, or nil when there is nothing more.
-func (c *checkpointer) next(v *view, size int) []record {
-	records := make([]record, 0, 1)
-	if !c.others {
-		c.others = true
-		return append(records, v.others()...)
-	}
-	if len(c.groups) == 0 {
-		return nil
+func (c *checkpointer) more() bool { return len(c.others) > 0 || len(c.groups) > 0 }
+
+// next returns the next entry, as things are now, of about size bytes at most if it can be divided; nil if there is none at
+// this step.
+func (c *checkpointer) next(v *view, size int) record {
+	if len(c.others) > 0 {
+		key := c.others[0]
+		c.others = c.others[1:]
+		return v.current(key)
 	}
 	id := c.groups[0]
 	g := v.groups[id]
@@ -101,20 +104,24 @@ func (c *checkpointer) next(v *view, size int) []record {
 	case g == nil:
 		c.groups, c.topics = c.groups[1:], nil
 	case c.topics == nil:
-		c.topics = slices.Sorted(maps.Keys(g.topics))
-		if c.topics == nil {
-			c.topics = []string{}
-		}
+		c.topics = append([]string{}, slices.Sorted(maps.Keys(g.topics))...)
+		c.partition = math.MinInt32
 		if g.snapshot != "" {
-			records = append(records, groupSaved{id, g.snapshot})
+			return groupSaved{id, g.snapshot}
 		}
 	case len(c.topics) == 0:
 		c.groups, c.topics = c.groups[1:], nil
 	default:
-		records = append(records, g.committed(id, c.topics[0], size)...)
-		c.topics = c.topics[1:]
+		t, rest, more := g.committed(c.topics[0], c.partition, size)
+		c.partition = rest
+		if !more {
+			c.topics, c.partition = c.topics[1:], math.MinInt32
+		}
+		if len(t.partitions) > 0 {
+			return offsetsCommitted{id, []committedTopic{t}}
+		}
 	}
-	return records
+	return nil
 }
 
 // mend makes the log agree with the state in memory, if it does not: with a checkpoint of all of that, behind which it
@@ -123,6 +130,10 @@ func (c *checkpointer) next(v *view, size int) []record {
 func (p *partition) mend(ctx context.Context) error {
 	if !p.disagrees {
 		return nil
+	}
+	// Somebody may have taken over since the last look.
+	if err := p.look(ctx); err != nil {
+		return err
 	}
 	if p.wentBack {
 		if err := p.survey(ctx); err != nil {
@@ -143,7 +154,7 @@ func (p *partition) restore(ctx context.Context) error {
 	if err := p.append(ctx, [][]byte{appendRecord(nil, p.writer, p.self)}); err != nil {
 		return err
 	}
-	p.checkpoint = p.newCheckpoint()
+	p.checkpoint = &checkpointer{}
 	for p.checkpoint != nil {
 		if err := p.continueCheckpoint(ctx); err != nil {
 			return err
@@ -155,6 +166,10 @@ func (p *partition) restore(ctx context.Context) error {
 // survey finds out where the log ends and who owns it, after it went back.
 func (p *partition) survey(ctx context.Context) error {
 	l, err := p.load(ctx, p.number, func() *view { return nil })
+	if errors.Is(err, ErrStateLost) {
+		// Nobody can start from what is left, but this gateway has the state.
+		l, err = p.readRest(ctx, p.number)
+	}
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ var (
 	ErrUnknownRecord = errors.New("statelog: unknown record")
 	// ErrStateLost: the beginning of the log is gone, and no whole checkpoint is left that could stand for it.
 	ErrStateLost = errors.New("statelog: state lost")
+	// ErrPartitions: the log was written with another number of partitions, so groups would not be found where they are.
+	ErrPartitions = errors.New("statelog: another number of partitions")
 	// ErrRecordTooLarge: a record is larger than Config.MaxRecord.
 	ErrRecordTooLarge = errors.New("statelog: record too large")
 	// ErrQueueFull: Config.MaxQueued bytes wait for one partition.
@@ -29,7 +31,8 @@ var (
 
 // permanent tells the errors that trying again does not mend.
 func permanent(err error) bool {
-	return errors.Is(err, ErrFenced) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrUnknownRecord) || errors.Is(err, ErrStateLost)
+	return errors.Is(err, ErrFenced) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrUnknownRecord) ||
+		errors.Is(err, ErrStateLost) || errors.Is(err, ErrPartitions)
 }
 
 func corrupt(format string, args ...any) error {

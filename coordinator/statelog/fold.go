@@ -24,7 +24,9 @@ type fold struct {
 	checkpointAt, begunAt time.Time
 	// since counts the records after the end of the newest whole checkpoint.
 	since int
-	// startedBy wrote the checkpoint that the fold began at, and whole says that its end was seen.
+	// startedAt is the offset of the checkpoint that the fold began at, startedBy who wrote it, and whole says that its end
+	// was seen.
+	startedAt int64
 	startedBy writerID
 	whole     bool
 	// parts holds the first parts of a record.
@@ -54,7 +56,7 @@ func (f *fold) message(m *Message) error {
 	if !isPart {
 		// Parts before it whose last never came: their append was cut short, and nobody was told that it had succeeded.
 		f.parts = partial{}
-		f.record(m.Offset, writer, r)
+		f.record(m, writer, r)
 		return nil
 	}
 	whole, err := f.part(writer, p)
@@ -68,7 +70,7 @@ func (f *fold) message(m *Message) error {
 	if _, nested := r.(part); nested || w != writer {
 		return corrupt("the parts of a record are not one")
 	}
-	f.record(m.Offset, writer, r)
+	f.record(m, writer, r)
 	return nil
 }
 
@@ -96,11 +98,11 @@ func (f *fold) part(writer writerID, p part) (string, error) {
 	return whole, nil
 }
 
-func (f *fold) record(offset int64, writer writerID, r record) {
+func (f *fold) record(m *Message, writer writerID, r record) {
 	if o, ok := r.(owner); ok {
 		f.own(o)
 	}
-	if _, ok := r.(checkpointEnd); ok && writer == f.startedBy {
+	if _, ok := r.(checkpointEnd); ok && writer == f.startedBy && m.Checkpoint == f.startedAt {
 		f.whole = true // also if its writer was fenced just before: all the rest of it was there
 	}
 	if !f.owned || writer != f.writer {
@@ -110,10 +112,11 @@ func (f *fold) record(offset int64, writer writerID, r record) {
 	switch r := r.(type) {
 	case checkpointBegin:
 		if r.owner.bootID == f.owner.bootID {
-			f.begun, f.begunAt = offset, r.at
+			f.begun, f.begunAt = m.Offset, r.at
 		}
 	case checkpointEnd:
-		if f.begun >= 0 {
+		// One that comes late, of a checkpoint that was given up on, ends nothing.
+		if f.begun >= 0 && m.Checkpoint == f.begun {
 			f.checkpoint, f.checkpointAt, f.since = f.begun, f.begunAt, 0
 			f.begun = -1
 		}
@@ -125,7 +128,8 @@ func (f *fold) record(offset int64, writer writerID, r record) {
 }
 
 func (f *fold) own(o owner) {
-	if f.owned && o.bootID == f.owner.bootID {
+	// An older owner may write its record again, when it has to mend the log and does not know of the newer one.
+	if f.owned && (o.bootID == f.owner.bootID || o.term < f.owner.term) {
 		return
 	}
 	o.bootID = strings.Clone(o.bootID)
@@ -144,7 +148,7 @@ func (f *fold) startAt(m *Message) error {
 		return errNotWhole
 	}
 	f.own(begin.owner)
-	f.startedBy = writer
+	f.startedAt, f.startedBy = m.Offset, writer
 	f.checkpoint, f.checkpointAt = m.Offset, begin.at
 	return nil
 }

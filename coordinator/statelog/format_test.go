@@ -42,8 +42,8 @@ func examples() []example {
 	}
 	empty := coordinator.Snapshot{Generation: 4, ProtocolType: "consumer", EmptySince: at}
 	return []example{
-		{"owner", owner{2, 7, "boot"}},
-		{"checkpoint begin", checkpointBegin{at, owner{2, 7, "boot"}}},
+		{"owner", owner{2, 4, 7, "boot"}},
+		{"checkpoint begin", checkpointBegin{at, owner{2, 4, 7, "boot"}}},
 		{"checkpoint end", checkpointEnd{}},
 		{"part", part{1, 3, "abc"}},
 		{"offsets committed", offsetsCommitted{"g", []committedTopic{
@@ -165,8 +165,8 @@ func TestRefused(t *testing.T) {
 		{"more settings than there is room for", "\x01\x0dwriter!!\x01q\xff\xff\xff\x7f", ErrCorrupt},
 		{"settings out of order", "\x01\x0dwriter!!\x01q\x02\x01b\x00\x01a\x00", ErrCorrupt},
 		{"settings twice", "\x01\x0dwriter!!\x01q\x02\x01b\x00\x01b\x00", ErrCorrupt},
-		{"a second of too many nanoseconds", "\x01\x02writer!!\x82\x94\xeb\xdc\x03\x00\x02\x00\x00", ErrCorrupt},
-		{"an instance beyond 32 bits", "\x01\x01writer!!\x01\x80\x80\x80\x80\x10\x00", ErrCorrupt},
+		{"a second of too many nanoseconds", "\x01\x02writer!!\x82\x94\xeb\xdc\x03\x00\x02\x01\x00\x00", ErrCorrupt},
+		{"an instance beyond 32 bits", "\x01\x01writer!!\x01\x01\x80\x80\x80\x80\x20\x00", ErrCorrupt},
 		{"a group of another type", "\x01\x07writer!!\x01g\x02\x00\x00\x00\x00\x00\x00", ErrCorrupt},
 	} {
 		if _, r, err := decodeRecord(tc.payload); !errors.Is(err, tc.want) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -50,8 +51,8 @@ func (r *reader) load(ctx context.Context, partition int, newState func() *view)
 	case first >= next:
 		return loaded{}, fmt.Errorf("%w: partition %d keeps no message, its next offset is %d", ErrStateLost, partition, next)
 	}
-	limit := int64(math.MaxInt64) // below the checkpoints that turned out to be none
-	from, err := r.checkpointBelow(ctx, partition, next, limit)
+	var void []int64 // what turned out to be no checkpoints
+	from, err := r.checkpointBelow(ctx, partition, next, math.MaxInt64)
 	for err == nil {
 		if err = kept(from, first); err != nil {
 			break
@@ -61,20 +62,23 @@ func (r *reader) load(ctx context.Context, partition int, newState func() *view)
 		switch {
 		case errors.Is(err, errNotWhole):
 			// The last messages were written by one who did not know yet that the log had gone back, and lost the checkpoint that
-			// they name. The messages before them name one that is further back.
-			limit = from
-			from, err = r.checkpointBelow(ctx, partition, next, limit)
-		case err == nil && l.checkpoint >= limit:
-			err = errNotWhole
+			// they name. Messages before them name one that is further back, from which newer ones are found.
+			void = append(void, from)
+			from, err = r.checkpointBelow(ctx, partition, next, from)
+		case err == nil && l.checkpoint > from && slices.Contains(void, l.checkpoint):
+			err = errNotWhole // the records say that it is one, and then that it is none
 		case err == nil && l.checkpoint > from:
-			// The last message names an older checkpoint than there is, if a fenced gateway wrote it. Only who begins at the
-			// newest one knows that nothing of what it replaced is left.
+			// There is a newer one than the last message names, if a fenced gateway wrote that. Only who begins at the newest one
+			// knows that nothing of what it replaced is left.
 			from, next = l.checkpoint, l.next
 		case err == nil:
 			return l, nil
 		}
 	}
-	return loaded{}, fmt.Errorf("statelog: partition %d: %w", partition, err)
+	if permanent(err) {
+		err = fmt.Errorf("partition %d: %w", partition, err)
+	}
+	return loaded{}, err
 }
 
 // kept says whether a log that keeps the messages from first on can be read from the checkpoint, -1 for none.
@@ -118,8 +122,11 @@ func (r *reader) checkpointBelow(ctx context.Context, partition int, next, limit
 // errNotWhole: where a checkpoint should be there is none, or not all of it.
 var errNotWhole = fmt.Errorf("%w: no whole checkpoint there", ErrCorrupt)
 
-// errWentBack: while it was read, the partition became shorter. The whole may be read again.
-var errWentBack = errors.New("statelog: the partition went back while it was read")
+// While it was read, the partition became shorter, at its end or at its beginning. The whole may be read again.
+var (
+	errWentBack = errors.New("statelog: the partition went back while it was read")
+	errDropped  = errors.New("statelog: messages were dropped while they were read")
+)
 
 // readFrom takes in messages from the offset on until there are no more, but those before next at least.
 func (r *reader) readFrom(ctx context.Context, partition int, from, next int64, f *fold) (loaded, error) {
@@ -137,10 +144,13 @@ func (r *reader) readFrom(ctx context.Context, partition int, from, next int64, 
 		}
 		for i := range messages {
 			m := &messages[i]
-			if m.Offset != l.next {
+			switch {
+			case m.Offset > l.next:
+				return l, errDropped
+			case m.Offset < l.next:
 				return l, corrupt("offset %d comes where %d is due", m.Offset, l.next)
 			}
-			if m.Offset == from && from > 0 {
+			if m.Offset == from && from > 0 && !f.whole {
 				err = f.startAt(m)
 			}
 			if err == nil {
@@ -159,6 +169,20 @@ func (r *reader) readFrom(ctx context.Context, partition int, from, next int64, 
 		return l, errNotWhole
 	}
 	return l, nil
+}
+
+// readRest takes in all messages that are kept, for their owner.
+func (r *reader) readRest(ctx context.Context, partition int) (loaded, error) {
+	first, next, err := r.bounds(ctx, partition)
+	if err != nil {
+		return loaded{}, err
+	}
+	f := newFold(nil, r.maxRecord)
+	if first >= next {
+		return loaded{fold: f, from: next, next: next}, nil
+	}
+	f.whole = true // there is no checkpoint to begin at
+	return r.readFrom(ctx, partition, first, next, f)
 }
 
 func (r *reader) bounds(ctx context.Context, partition int) (first, next int64, err error) {

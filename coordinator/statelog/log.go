@@ -47,7 +47,7 @@ func (l *Log) Loaded() <-chan struct{} { return l.loaded }
 func (l *Log) Fenced() <-chan struct{} { return l.fenced }
 
 // Run loads all partitions, takes them over, and serves until ctx ends. It is called once. It returns nil when ctx ends,
-// ErrFenced, or why the log cannot be read: ErrStateLost, ErrCorrupt or ErrUnknownRecord. While the storage fails, it tries
+// ErrFenced, or why the log cannot be read: ErrStateLost, ErrCorrupt, ErrUnknownRecord or ErrPartitions. While the storage fails, it tries
 // again.
 func (l *Log) Run(ctx context.Context) error {
 	defer close(l.stopped)
@@ -133,6 +133,10 @@ func (p *partition) tryLoad(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	partitions := uint64(p.storage.Partitions())
+	if l.owned && l.owner.partitions != partitions {
+		return fmt.Errorf("%w: partition %d was written when there were %d, now there are %d", ErrPartitions, p.number, l.owner.partitions, partitions)
+	}
 	p.next, p.last = l.next, l.last
 	p.unsure, p.disagrees, p.wentBack = false, false, false
 	p.state.Lock()
@@ -142,7 +146,7 @@ func (p *partition) tryLoad(ctx context.Context) error {
 	if l.checkpoint >= 0 && l.checkpointAt.Before(begin) {
 		p.checkedAt = l.checkpointAt
 	}
-	p.self = owner{term: l.owner.term + 1, instance: p.cfg.InstanceID, bootID: p.cfg.BootID}
+	p.self = owner{term: l.owner.term + 1, partitions: partitions, instance: p.cfg.InstanceID, bootID: p.cfg.BootID}
 	p.cfg.Observe(Loaded{p.number, l.from, l.next - l.from, l.view.entries(), time.Since(begin)})
 	return nil
 }
@@ -162,8 +166,8 @@ func (p *partition) claim(ctx context.Context) error {
 		if err == nil {
 			err = p.look(ctx)
 		}
-		// What came between was folded into the state, unless it asks for another beginning.
-		if err == nil && (p.disagrees || p.fold.checkpoint != checkpoint) {
+		// What came between was folded into the state, unless it asks for another beginning or for a higher term.
+		if err == nil && (p.disagrees || p.fold.checkpoint != checkpoint || p.fold.writer != p.writer) {
 			err = errDisagrees
 		}
 		reload = errors.Is(err, errDisagrees)

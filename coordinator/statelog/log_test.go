@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,16 +26,29 @@ type gateway struct {
 	t      *testing.T
 	cancel context.CancelFunc
 	result chan error
-	events []string
+
+	mu  sync.Mutex
+	log []string // guarded by mu
+}
+
+func (g *gateway) observe(e statelog.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.log = append(g.log, e.String())
+}
+
+// events are the texts of what was observed, one a line.
+func (g *gateway) events() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return strings.Join(g.log, "\n")
 }
 
 // startGateway runs a log on a storage and waits until it is loaded.
 func startGateway(t *testing.T, storage statelog.Storage, boot string, change ...func(*statelog.Config)) *gateway {
 	t.Helper()
 	g := &gateway{t: t, result: make(chan error, 1)}
-	cfg := statelog.Config{Storage: storage, BootID: boot, Observe: func(e statelog.Event) {
-		g.events = append(g.events, e.String())
-	}}
+	cfg := statelog.Config{Storage: storage, BootID: boot, Observe: g.observe}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,9 +36,11 @@ type model struct {
 	storage *statelogtest.Storage
 	gateway *gateway
 	boots   int
-	acked   map[string]int64 // group/topic/partition -> position, by the gateway that owns the log
 	next    int64
-	pending int
+
+	mu      sync.Mutex
+	acked   map[string]int64 // guarded by mu; group/topic/partition -> position
+	pending int              // guarded by mu
 }
 
 func newModel(t *testing.T, seed uint64) *model {
@@ -107,9 +110,13 @@ func (m *model) change() {
 			maps.DeleteFunc(m.acked, func(key string, _ int64) bool { return key[:2] == group })
 		}
 	}
+	m.mu.Lock()
 	m.pending++
+	m.mu.Unlock()
 	owner := m.gateway
 	owner.Groups().Append(group, []coordinator.Change{change}, func(err error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		m.pending--
 		switch {
 		case err == nil:
@@ -126,6 +133,8 @@ func (m *model) settle() {
 	m.storage.Fail(nil)
 	m.storage.Arrive()
 	time.Sleep(5 * time.Second)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.pending > 0 {
 		m.t.Errorf("%d changes still wait", m.pending)
 	}
@@ -136,10 +145,7 @@ func (m *model) settle() {
 	slices.Sort(want)
 	equal(m.t, want, stored(m.t, m.storage))
 	if m.t.Failed() {
-		for _, e := range m.gateway.events {
-			m.t.Log(e)
-		}
-		m.t.FailNow()
+		m.t.Fatal(m.gateway.events())
 	}
 }
 

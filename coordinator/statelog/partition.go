@@ -150,21 +150,26 @@ func end(items []*pending, err error) {
 func (p *partition) run(ctx context.Context) error {
 	tick := time.NewTicker(p.cfg.TailInterval)
 	defer tick.Stop()
-	for {
+	busy := make(chan struct{})
+	close(busy)
+	for more := false; ; {
+		next := p.wake
+		if more {
+			next = busy
+		}
+		var err error
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-p.wake:
-		case <-tick.C:
-			if err := p.tick(ctx); err != nil {
-				return err
-			}
+		case <-tick.C: // comes to its turn also when there is always more to do
+			err = p.tick(ctx)
+		case <-next:
 		}
-		for more := true; more && ctx.Err() == nil; {
-			var err error
-			if more, err = p.work(ctx); err != nil {
-				return err
-			}
+		if err == nil {
+			more, err = p.work(ctx)
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
@@ -180,7 +185,7 @@ func (p *partition) tick(ctx context.Context) error {
 	}
 	p.failing = false
 	if p.checkpoint == nil && p.checkpointDue(time.Now()) {
-		p.checkpoint = p.newCheckpoint()
+		p.checkpoint = &checkpointer{}
 	}
 	return nil
 }

@@ -116,22 +116,25 @@ func decoderOf(k kind) func(*decoder) record {
 	return nil
 }
 
-// owner says that who writes it owns the partition from here on. Terms rise from owner to owner.
+// owner says that who writes it owns the partition from here on. Terms rise from owner to owner. Groups are where they are
+// because there are so many partitions.
 type owner struct {
-	term     uint64
-	instance int32
-	bootID   string
+	term       uint64
+	partitions uint64
+	instance   int32
+	bootID     string
 }
 
 func (owner) kind() kind { return kindOwner }
 
 func (o owner) appendTo(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, o.term)
+	dst = binary.AppendUvarint(dst, o.partitions)
 	dst = binary.AppendVarint(dst, int64(o.instance))
 	return appendString(dst, o.bootID)
 }
 
-func (d *decoder) owner() owner { return owner{d.uvarint(), d.int32(), d.string()} }
+func (d *decoder) owner() owner { return owner{d.uvarint(), d.uvarint(), d.int32(), d.string()} }
 
 func (o owner) String() string {
 	return fmt.Sprintf("instance %d, boot id %s, term %d", o.instance, o.bootID, o.term)

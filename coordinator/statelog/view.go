@@ -203,24 +203,46 @@ func (v *view) others() []record {
 	return records
 }
 
-// committed returns records for the offsets of one topic of a group, each for partitions that have the same topic id and
-// take at most size bytes, or one partition if that takes more.
-func (g *groupState) committed(group, topic string, size int) []record {
-	var records []record
-	list := g.topics[topic]
-	for len(list) > 0 {
-		t := committedTopic{name: topic, id: list[0].id}
-		taken := 0
-		for n, o := range list {
-			if taken += len(o.value) + maxVarint32; o.id != t.id || n > 0 && taken > size {
-				break
-			}
-			t.partitions = append(t.partitions, committedPartition{o.partition, o.value})
+// current returns the record for what key is about, as it is now; nil if there is nothing.
+func (v *view) current(key record) record {
+	switch k := key.(type) {
+	case producerIDs:
+		return producerIDs{k.instance, v.producers[k.instance]}
+	case topicSettings:
+		if t := v.topics[k.topicID]; t != nil && len(t.settings) > 0 {
+			return topicSettings{k.topicID, t.name, t.settings}
 		}
-		list = list[len(t.partitions):]
-		records = append(records, offsetsCommitted{group, []committedTopic{t}})
+	case logStart:
+		if t := v.topics[k.topicID]; t != nil {
+			if offset, ok := t.logStarts[k.partition]; ok {
+				return logStart{k.topicID, k.partition, offset}
+			}
+		}
+	case quota:
+		if values := v.quotas[k.key]; values != nil {
+			return quota{k.key, values}
+		}
 	}
-	return records
+	return nil
+}
+
+// committed returns offsets of a topic, from a partition on: those that have the same topic id and take at most size bytes,
+// or one partition if that takes more. If there are more, rest is the first of them.
+func (g *groupState) committed(topic string, from int32, size int) (t committedTopic, rest int32, more bool) {
+	t.name = topic
+	list := g.topics[topic]
+	at, _ := find(list, from)
+	for taken := 0; at < len(list); at++ {
+		o := &list[at]
+		if len(t.partitions) == 0 {
+			t.id = o.id
+		} else if taken+len(o.value) > size || o.id != t.id {
+			return t, o.partition, true
+		}
+		taken += len(o.value) + maxVarint32
+		t.partitions = append(t.partitions, committedPartition{o.partition, o.value})
+	}
+	return t, 0, false
 }
 
 const maxVarint32 = 5

@@ -18,19 +18,20 @@ import (
 // createTimeout bounds how long a new topic may not be served.
 const createTimeout = 30 * time.Second
 
-// errNotServed says that a target lacks what a client needs.
-var errNotServed = errors.New("bench: not served")
+// errCannot says that a client has no way to do something.
+var errCannot = errors.New("bench: this client cannot do that")
 
-// client is a program or library that writes and reads messages. Its methods are for one goroutine.
+// client is a program or library that writes and reads messages. Its methods are for one goroutine; they return
+// errCannot for what it has no way to do.
 type client interface {
 	// create makes a topic of the run's own, remove takes it away.
 	create(ctx context.Context, topic string, partitions int) error
 	remove(ctx context.Context, topic string) error
 	// produce returns once everything is acknowledged.
 	produce(ctx context.Context, topic string, w workload) (outcome, error)
-	// consume reads everything that produce has written; errNotServed where it cannot.
+	// consume reads everything that produce has written.
 	consume(ctx context.Context, topic string, w workload) (outcome, error)
-	// single writes one record after the other and returns how long each took; errNotServed where it cannot.
+	// single writes one record after the other and returns how long each took.
 	single(ctx context.Context, topic string, w workload) ([]time.Duration, error)
 	close()
 }

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
 )
 
@@ -41,11 +39,8 @@ func (j *javaClient) produce(ctx context.Context, topic string, w workload) (out
 	return parseProducerPerformance(out)
 }
 
-// consume needs a consumer group, as the tool knows no other way.
+// consume joins a consumer group, as the tool knows no other way.
 func (j *javaClient) consume(ctx context.Context, topic string, w workload) (outcome, error) {
-	if served, err := j.groups(ctx); err != nil || !served {
-		return outcome{}, fmt.Errorf("ConsumerPerformance without consumer groups: %w (%v)", errNotServed, err)
-	}
 	out, err := output(j.jars.Tool(ctx, "ConsumerPerformance", "--bootstrap-server", j.addr, "--topic", topic, "--group", topic,
 		"--messages", strconv.Itoa(w.records), "--timeout", "60000"))
 	if err != nil {
@@ -54,22 +49,8 @@ func (j *javaClient) consume(ctx context.Context, topic string, w workload) (out
 	return parseConsumerPerformance(out, w.records)
 }
 
-// groups tells whether consumer groups are served.
-func (j *javaClient) groups(ctx context.Context) (bool, error) {
-	answer, err := kmsg.NewPtrApiVersionsRequest().RequestWith(ctx, j.client)
-	if err != nil {
-		return false, err
-	}
-	for _, api := range answer.ApiKeys {
-		if api.ApiKey == kmsg.JoinGroup.Int16() {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 func (j *javaClient) single(context.Context, string, workload) ([]time.Duration, error) {
-	return nil, fmt.Errorf("ProducerPerformance has no such mode: %w", errNotServed)
+	return nil, errCannot
 }
 
 // output runs a tool; the error has what it wrote.

@@ -50,11 +50,11 @@ func (r *rawClient) single(ctx context.Context, topic string, w workload) ([]tim
 }
 
 func (r *rawClient) produce(context.Context, string, workload) (outcome, error) {
-	return outcome{}, errNotServed
+	return outcome{}, errCannot
 }
 
 func (r *rawClient) consume(context.Context, string, workload) (outcome, error) {
-	return outcome{}, errNotServed
+	return outcome{}, errCannot
 }
 
 // produceRequest writes one record to partition 0.

@@ -126,7 +126,8 @@ func (h *holder) end() {
 	_ = h.cmd.Wait() // its failure was seen by ask
 }
 
-// raiseFileLimit lets this process and those that it starts open so many files.
+// raiseFileLimit lets this process and those that it starts open so many files. All of them are Go programs, which raise
+// their soft limit to the hard one by themselves; the hard one only root can raise.
 func raiseFileLimit(n int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

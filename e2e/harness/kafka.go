@@ -33,8 +33,8 @@ func namedKafka(context.Context, Binaries, string, ...string) (*Target, error) {
 	return &Target{Name: "kafka", Kafka: os.Getenv("KAFKA_ADDR"), Durable: true}, nil
 }
 
-// startKafka runs a broker of one node that is its own controller (KRaft), as it is shipped but for what one node needs
-// and for topics, which nobody gets by naming them. Settings are the gateway's, and not for it.
+// startKafka runs a broker of one node that is its own controller (KRaft), as it is shipped but for what one node needs,
+// and for topics: nobody gets one by naming it, and they keep their records. Settings are the gateway's, and not for it.
 func startKafka(ctx context.Context, _ Binaries, dir string, _ ...string) (*Target, error) {
 	jars, err := KafkaJars(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func startKafka(ctx context.Context, _ Binaries, dir string, _ ...string) (*Targ
 	}
 	t.Broker, err = start(ctx, Program{
 		name: "kafka", log: t.logFile(dir, "kafka"), ready: answers(addr), stopCode: jvmSignal,
-		path: "java", args: append([]string{"-Xms" + brokerHeap}, jars.java(brokerHeap, "INFO", "kafka.Kafka", properties)...),
+		path: "java", args: append([]string{"-Xms" + brokerHeap}, jars.java(brokerHeap, "WARN", "kafka.Kafka", properties)...),
 	})
 	if err != nil {
 		return nil, err
@@ -78,6 +78,7 @@ func brokerProperties(addr, controller, data string) string {
 		"advertised.listeners=PLAINTEXT://" + addr,
 		"log.dirs=" + data,
 		"auto.create.topics.enable=false",
+		"log.retention.ms=-1", // tests write timestamps of other years
 		"offsets.topic.replication.factor=1",
 		"transaction.state.log.replication.factor=1",
 		"transaction.state.log.min.isr=1",

@@ -33,7 +33,7 @@ func rules() map[string]rule {
 		"recordcodec/bench": {ours: []string{"recordcodec"}},
 		"coordinator":       {others: []string{"github.com/cockroachdb/datadriven"}},
 		"bridge":            {ours: []string{"recordcodec", "coordinator/statelog"}, tests: []string{"bridge/embedded"}},
-		"bridge/embedded":   {ours: []string{"recordcodec", "bridge/iggywire"}, tests: []string{"bridge"}},
+		"bridge/embedded":   {ours: []string{"recordcodec", "bridge/iggywire"}, tests: []string{"bridge", "coordinator/statelog"}},
 		"gateway":           {ours: []string{"wire", "recordcodec", "coordinator", "bridge", "bridge/embedded"}},
 		"e2e":               {}, // speaks over the network only
 	}

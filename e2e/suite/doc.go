@@ -4,4 +4,8 @@
 // Package suite holds the end-to-end tests: real clients against the gateway, over the network. Each test has one body
 // and runs against every target of the harness. Where a broker is the target, it is the reference: what fails there
 // is wrong in the test.
+//
+// Clients for Go run against every target. The others, in Python, Node and Java, are started as programs and take
+// their time: what they are put through as groups runs once, see slowClients. A test whose tool is missing skips, or
+// fails if REQUIRE_<TOOL>=true (kcat, java, python3, node). E2E_REPORT names a file that gets a row for each client.
 package suite

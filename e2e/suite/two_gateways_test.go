@@ -38,6 +38,7 @@ func testTwoGateways(t *testing.T, kind harness.Kind, build func() (harness.Bina
 	older := start(t, kind, build, noDelay)
 	topic := newTopic(t, clients.Franz{Addr: older.Kafka}, 1)
 	old := requester{franz(t, older.Kafka)}
+	old.awaitLoaded(t)
 	member := old.join(t, "members", topic)
 	commits := startCommits(t, old, "commits", topic)
 	commits.awaitProgress(t)
@@ -55,6 +56,7 @@ func testTwoGateways(t *testing.T, kind harness.Kind, build func() (harness.Bina
 	t.Logf("%d commits were acknowledged before one was refused", acknowledged)
 
 	young := requester{franz(t, newer.Kafka)}
+	young.awaitLoaded(t)
 	offset := func(when string) int64 {
 		t.Helper()
 		at := young.committed(t, "commits", topic)
@@ -84,6 +86,7 @@ func testTwoGateways(t *testing.T, kind harness.Kind, build func() (harness.Bina
 	}
 	newer.Gateway.Kill()
 	startAgain(t, newer.Gateway)
+	young.awaitLoaded(t)
 	if at := young.committed(t, "commits", topic); at != before+10 {
 		t.Errorf("after the newer gateway was killed %d is committed, want %d", at, before+10)
 	}
@@ -168,6 +171,18 @@ func (r requester) ask(t *testing.T, req kmsg.Request) kmsg.Response {
 	return resp
 }
 
+// awaitLoaded waits until the gateway has read its groups: it serves other things before that.
+func (r requester) awaitLoaded(t *testing.T) {
+	t.Helper()
+	describe := kmsg.NewPtrDescribeGroupsRequest()
+	describe.Groups = []string{"any"}
+	if !await(t, func() bool {
+		return r.ask(t, describe).(*kmsg.DescribeGroupsResponse).Groups[0].ErrorCode != kerr.CoordinatorLoadInProgress.Code
+	}) {
+		t.Fatal("the groups are not loaded")
+	}
+}
+
 // commit commits an offset of the topic's only partition, as one does who is no member, and returns the answer's code.
 func (r requester) commit(t *testing.T, group, topic string, offset int64) int16 {
 	t.Helper()
@@ -183,7 +198,7 @@ func commitRequest(group, topic string, offset int64) *kmsg.OffsetCommitRequest 
 	return req
 }
 
-// committed asks until the gateway has loaded its state.
+// committed returns the offset that is committed of the topic's only partition.
 func (r requester) committed(t *testing.T, group, topic string) int64 {
 	t.Helper()
 	offsets, err := kadm.NewClient(r.client).FetchOffsets(within(t, limit), group)

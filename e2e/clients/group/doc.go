@@ -16,6 +16,6 @@
 //	{"event":"error","error":"what failed"}                     and the program went on
 //	{"event":"closed"}                                          last
 //
-// Kafka's own VerifiableConsumer has lines of its own, which are translated. Each run command (go/member,
-// python/member, node/member, java/tool) called without arguments only fetches or builds what it needs.
+// Kafka's own VerifiableConsumer has arguments and lines of its own, which are translated. Each run command (go/member,
+// java/member, node/member, python/member) called without arguments only fetches or builds what it needs.
 package group

@@ -9,10 +9,10 @@ import (
 	"strconv"
 )
 
-// javaArguments are those of Kafka's VerifiableConsumer.
+// javaArguments are those of the script java/member.
 func javaArguments(c Config) []string {
 	assignor := map[string]string{Range: "RangeAssignor", RoundRobin: "RoundRobinAssignor", CooperativeSticky: "CooperativeStickyAssignor"}[c.Assignor]
-	args := []string{"VerifiableConsumer", "--verbose", "--bootstrap-server", c.Broker, "--topic", c.Topic, "--group-id", c.Group,
+	args := []string{strconv.Itoa(c.HeartbeatMs), "--verbose", "--bootstrap-server", c.Broker, "--topic", c.Topic, "--group-id", c.Group,
 		"--session-timeout", strconv.Itoa(c.SessionTimeoutMs), "--assignment-strategy", "org.apache.kafka.clients.consumer." + assignor}
 	if c.Instance != "" {
 		args = append(args, "--group-instance-id", c.Instance)

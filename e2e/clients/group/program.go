@@ -40,7 +40,7 @@ func Programs() []Program {
 	java := func(assignor string) Program {
 		return Program{
 			Client: "java", Assignor: assignor, Static: true, Patient: true, Tools: []string{"java", "mvn"},
-			command: []string{"java/tool"}, arguments: javaArguments, parse: parseJava,
+			command: []string{"java/member"}, arguments: javaArguments, parse: parseJava,
 		}
 	}
 	return []Program{

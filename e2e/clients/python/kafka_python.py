@@ -38,7 +38,9 @@ consumer = kafka.KafkaConsumer(
 consumer.subscribe([config["topic"]], listener=Listener())
 while not stop:
     offsets = {}
-    for partition, records in consumer.poll(timeout_ms=100, max_records=100).items():
+    # A poll that times out while the group is being joined may lose the assignment for ever (3.0.12 goes on as if it had
+    # been told of it): wait for longer than joining takes. Records end it early.
+    for partition, records in consumer.poll(timeout_ms=2000, max_records=100).items():
         for record in records:
             emit("record", partition=record.partition, offset=record.offset, value=record.value.decode())
         offsets[partition] = kafka.OffsetAndMetadata(records[-1].offset + 1, "", -1)

@@ -37,6 +37,10 @@ func (a *API) offsetCommit(ctx context.Context, _ *server.Conn, req *kmsg.Offset
 		if err == nil {
 			*place = a.groupCode(result.Errs[i])
 		}
+		if o := &commit.Offsets[i]; *place == none && a.Mirror != nil {
+			t, _ := view.ByName(o.Topic)
+			a.Mirror.Committed(req.Group, t, o.Partition, o.Offset)
+		}
 	}
 	return resp, nil
 }

@@ -59,6 +59,8 @@ type Deps struct {
 	ReserveIDs producers.Reserve
 	// Fenced is closed when another gateway has taken over the groups; nil: never.
 	Fenced <-chan struct{}
+	// Mirror is told of every offset that was committed; nil: nobody is.
+	Mirror Mirror
 	// Stopping ends when the gateway is about to stop: nobody is made to wait for other clients any more.
 	Stopping context.Context
 
@@ -75,6 +77,11 @@ type Deps struct {
 type TopicStore interface {
 	SetTopicSettings(ctx context.Context, topicID, name string, settings map[string]string) error
 	DropTopic(ctx context.Context, topicID string) error
+}
+
+// Mirror takes note of committed offsets. It must not wait.
+type Mirror interface {
+	Committed(group string, t *bridge.Topic, partition int32, offset int64)
 }
 
 // API answers Kafka requests; it is the server.Handler of the gateway.

@@ -132,11 +132,8 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 
 // groupCode maps an error of the coordinator, or of the store behind it, to Kafka's code.
 func (a *API) groupCode(err error) int16 {
-	switch {
-	case err == nil:
+	if err == nil {
 		return none
-	case a.fenced():
-		return notCoordinator // whatever this gateway still remembers does not count any more
 	}
 	for _, known := range [...]struct {
 		err  error

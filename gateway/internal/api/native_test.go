@@ -43,25 +43,45 @@ func (gw *gateway) sendMessages(tb testing.TB, topic string, messages ...mapping
 }
 
 // native runs a command as a program does that knows nothing of Kafka.
-func (gw *gateway) native(tb testing.TB, req iggywire.Request) {
+func (gw *gateway) native(tb testing.TB, req iggywire.Request) (answer []byte) {
 	tb.Helper()
-	gw.nativeCall(tb, req.Code(), req.AppendTo(nil))
+	return gw.nativeCall(tb, req.Code(), req.AppendTo(nil))
 }
 
-func (gw *gateway) nativeCall(tb testing.TB, code iggywire.Code, body []byte) {
+func (gw *gateway) nativeCall(tb testing.TB, code iggywire.Code, body []byte) (answer []byte) {
+	tb.Helper()
+	nc := gw.nativeDial(tb)
+	defer nc.Close()
+	return iggyCall(tb, nc, code, body)
+}
+
+// nativeDial returns a signed-in connection to Iggy.
+func (gw *gateway) nativeDial(tb testing.TB) net.Conn {
 	tb.Helper()
 	nc, err := net.Dial("tcp", gw.iggy.Addr().String())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer nc.Close()
 	_ = nc.SetDeadline(time.Now().Add(patience))
 	login := iggywire.LoginUser{Username: "iggy", Password: "iggy"}
 	iggyCall(tb, nc, login.Code(), login.AppendTo(nil))
-	iggyCall(tb, nc, code, body)
+	return nc
 }
 
-func iggyCall(tb testing.TB, nc net.Conn, code iggywire.Code, body []byte) {
+// nativeMember joins a native group that exists; the function that it returns leaves it.
+func (gw *gateway) nativeMember(tb testing.TB, topic, group string) (leave func()) {
+	tb.Helper()
+	nc := gw.nativeDial(tb)
+	tb.Cleanup(func() { nc.Close() })
+	join := iggywire.JoinGroup{Stream: iggywire.NamedID("kafka"), Topic: iggywire.NamedID(topic), Group: iggywire.NamedID(group)}
+	iggyCall(tb, nc, join.Code(), join.AppendTo(nil))
+	return func() {
+		leave := iggywire.LeaveGroup(join)
+		iggyCall(tb, nc, leave.Code(), leave.AppendTo(nil))
+	}
+}
+
+func iggyCall(tb testing.TB, nc net.Conn, code iggywire.Code, body []byte) (answer []byte) {
 	tb.Helper()
 	if _, err := nc.Write(append(iggywire.AppendRequestHeader(nil, code, len(body)), body...)); err != nil {
 		tb.Fatal(err)
@@ -74,9 +94,11 @@ func iggyCall(tb testing.TB, nc net.Conn, code iggywire.Code, body []byte) {
 	if err != nil || status != iggywire.StatusOK {
 		tb.Fatalf("iggy: status %v, %v", status, err)
 	}
-	if _, err := io.CopyN(io.Discard, nc, int64(n)); err != nil {
+	answer = make([]byte, n)
+	if _, err := io.ReadFull(nc, answer); err != nil {
 		tb.Fatal(err)
 	}
+	return answer
 }
 
 // fetchAll reads a partition from its start to its end.

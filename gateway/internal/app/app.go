@@ -93,7 +93,14 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	}
 	defer func() { err = errors.Join(err, remembered.Stop()) }()
 
-	srv, err := newServer(ctx, cfg, b, remembered, clusterID, log)
+	var copies api.Mirror
+	if cfg.NativeOffsetMirror {
+		m, stop := startMirror(ctx, b, log)
+		defer stop()
+		copies = m
+	}
+
+	srv, err := newServer(ctx, cfg, b, remembered, copies, clusterID, log)
 	if err != nil {
 		return err
 	}
@@ -150,7 +157,7 @@ func startEmbedded(ctx context.Context, cfg config.Config) (*embedded.Server, er
 }
 
 // newServer puts the parts that answer together; stopping ends when the gateway is about to stop.
-func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, remembered *state.State, clusterID string, log *slog.Logger) (*server.Server, error) {
+func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, remembered *state.State, copies api.Mirror, clusterID string, log *slog.Logger) (*server.Server, error) {
 	codec, err := recordcodec.ParseCodec(cfg.FetchCompression)
 	if err != nil {
 		return nil, fmt.Errorf("app: IGGY_KAFKA_FETCH_COMPRESSION: %w", err)
@@ -178,6 +185,7 @@ func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, re
 		Topics:         remembered.Log,
 		ReserveIDs:     remembered.ReserveIDs,
 		Fenced:         remembered.Fenced(),
+		Mirror:         copies,
 		Stopping:       stopping,
 		DecodeBudget:   decode,
 		ResponseBudget: response,

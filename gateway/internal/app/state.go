@@ -7,10 +7,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/mirror"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 )
 
@@ -31,6 +33,23 @@ func startState(ctx context.Context, cfg config.Config, b *bridge.Bridge, log *s
 		return nil, fmt.Errorf("app: %w", err)
 	}
 	return s, nil
+}
+
+// startMirror starts to copy committed offsets to native groups. The function that it returns ends that.
+func startMirror(ctx context.Context, b *bridge.Bridge, log *slog.Logger) (m *mirror.Mirror, stop func()) {
+	groups := b.NativeGroups()
+	m = mirror.New(groups, log)
+	// It outlives the request to stop: what is committed until the end is copied, too.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { m.Run(ctx) })
+	return m, func() {
+		cancel()
+		running.Wait()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signOutTimeout)
+		defer cancel()
+		groups.Close(ctx)
+	}
 }
 
 func coordinatorConfig(cfg config.Config) coordinator.Config {

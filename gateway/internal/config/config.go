@@ -85,11 +85,11 @@ type Config struct {
 	GroupMaxSize               int           `default:"1000" range:"1-1000000" group:"Consumer groups" help:"Members of one group."`
 	GroupMaxGroups             int           `default:"10000" range:"1-10000000" group:"Consumer groups" help:"Groups."`
 	GroupMaxMembers            int           `default:"50000" range:"1-10000000" group:"Consumer groups" help:"Members of all groups together."`
-	OffsetsRetention           time.Duration `name:"offsets-retention-minutes" default:"10080" range:"1-52560000" unit:"min" group:"Consumer groups" help:"How long offsets are kept after their group has become empty."`
+	OffsetsRetention           time.Duration `name:"offsets-retention-minutes" default:"10080" range:"1-52560000" unit:"minutes" group:"Consumer groups" help:"How long offsets are kept after their group has become empty."`
 	NativeOffsetMirror         bool          `default:"false" group:"Consumer groups" help:"Copy committed offsets to native Iggy consumer groups, named kafka.cg. and the group's id."`
 	StateTopic                 string        `default:"__iggy_kafka_state" rule:"topic" group:"Consumer groups" help:"Topic that holds the gateway's own state: groups, offsets, producer ids, topic settings."`
 	StatePartitions            int32         `default:"4" range:"1-1000" group:"Consumer groups" help:"Its partitions, when the gateway creates it."`
-	StateExpiry                time.Duration `name:"state-expiry-days" default:"90" range:"3-36500" unit:"d" group:"Consumer groups" help:"When old state is deleted, when the gateway creates the topic; newer state never needs it."`
+	StateExpiry                time.Duration `name:"state-expiry-days" default:"90" range:"3-36500" unit:"days" group:"Consumer groups" help:"When old state is deleted, when the gateway creates the topic; newer state never needs it."`
 
 	Embedded      bool   `default:"false" group:"Embedded Iggy" help:"Run an Iggy server inside this process; no other one is needed."`
 	EmbeddedStore string `default:"durable" oneof:"durable,memory" group:"Embedded Iggy" help:"Where the embedded server keeps its data: in --data-dir or in memory only."`

@@ -128,9 +128,9 @@ func unit(tag *kong.Tag) time.Duration {
 	switch tag.Get("unit") {
 	case "ms":
 		return time.Millisecond
-	case "min":
+	case "minutes":
 		return time.Minute
-	case "d":
+	case "days":
 		return 24 * time.Hour
 	default:
 		return time.Second

@@ -15,7 +15,8 @@
 //	          └──────────────────────────────────────┘
 //
 // The reader reads ahead while answers are awaited, up to MaxInFlight, so it notices when the client goes away. It
-// begins Produce and Fetch requests at once and any other only when all before it have their answers. A reason to
+// begins a Produce or Fetch request while others of these are unanswered, and else one request at a time; those that have
+// to wait are not read, and hold no memory. A reason to
 // close that is found while reading (a refused frame, a shutdown) takes effect behind the answers to what came before
 // it, as if requests were served one by one, which is what Kafka does. When nobody is left to take answers, they are
 // dropped at once.

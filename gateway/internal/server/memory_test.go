@@ -172,3 +172,30 @@ func TestGiveBack(t *testing.T) {
 		}
 	})
 }
+
+// What comes behind a request that waits for long takes no memory until its turn, and is answered then.
+func TestBehindParked(t *testing.T) {
+	cfg := testConfig()
+	handler := func(_ context.Context, conn *Conn, req *wire.Request) Pending {
+		resp := req.Body.ResponseKind()
+		if req.Header.CorrelationID > 1 {
+			return now(NewReply(resp))
+		}
+		return func(ctx context.Context) (Reply, error) {
+			conn.GiveBack(req)
+			return after(10*time.Minute, NewReply(resp))(ctx)
+		}
+	}
+	inBubble(t, cfg, handler, func(f *fixture) {
+		c := f.dial()
+		go c.Write(slices.Concat(frame(1, metadata()), frame(2, largeProduce(100<<10)), frame(3, fetch())))
+		synctest.Wait()
+		time.Sleep(5 * time.Minute)
+		for name, b := range map[string]*budget.Budget{"frame": cfg.FrameBudget, "decode": cfg.DecodeBudget, "response": cfg.ResponseBudget} {
+			if used := b.Used(); used != 0 {
+				t.Errorf("%d bytes of the %s budget are held", used, name)
+			}
+		}
+		c.expect(1, 2, 3)
+	})
+}

@@ -172,6 +172,7 @@ func (p *pipeline) drop() []*exchange {
 	var left []*exchange
 	for ; p.size > 0; p.size-- {
 		left = append(left, p.ring[p.head])
+		p.ring[p.head] = nil
 		p.head = (p.head + 1) % len(p.ring)
 	}
 	return left

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
+	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
 // budgetedFrame is the first frame size that is charged to the frame budget: "above 64 KiB".
@@ -21,13 +22,15 @@ const (
 	fetchKey   = 1
 )
 
-// mayOverlap says whether a request may begin while earlier ones are unanswered. Clients pipeline these two;
-// everything else waits for what came before, as on Kafka, which serves one request of a connection at a time.
+// mayOverlap says whether a request may begin while earlier ones of its kind are unanswered. Clients pipeline these two;
+// everything else waits for what came before, and is waited for, as on Kafka, which serves one request of a connection at
+// a time.
 func mayOverlap(key int16) bool { return key == produceKey || key == fetchKey }
 
-// readLoop reads and begins requests until there is a reason to stop. It never waits for an answer while it could
-// be reading, so that it sees at once when the client of a parked request goes away.
+// readLoop reads and begins requests until there is a reason to stop. Before it waits for answers it waits for the next
+// request, so that it sees at once when the client of a parked one goes away.
 func (c *Conn) readLoop() closing {
+	alone := false // the last request does not overlap with others
 	for {
 		if !c.pipeline.awaitRoom(c.ctx.Done()) {
 			return closing{} // closed elsewhere
@@ -35,14 +38,19 @@ func (c *Conn) readLoop() closing {
 		if end := c.awaitFrame(); end.cause != 0 {
 			return end
 		}
-		ex, end := c.readRequest()
+		p, end := c.readPreamble()
 		if end.cause != 0 {
 			return end
 		}
-		if !mayOverlap(ex.req.Header.Key) && !c.pipeline.awaitAnswered(c.ctx.Done()) {
-			c.giveBack(ex)
+		// The wait may be as long as a rebalance, so the request takes no memory before it.
+		if (alone || !mayOverlap(p.Key)) && !c.pipeline.awaitAnswered(c.ctx.Done()) {
 			return closing{}
 		}
+		ex, end := c.readRequest(p)
+		if end.cause != 0 {
+			return end
+		}
+		alone = !mayOverlap(p.Key)
 		c.requests.Add(1)
 		c.pipeline.add(ex)
 		pending := c.start(ex.req)
@@ -84,18 +92,24 @@ func (c *Conn) awaitFrame() closing {
 	}
 }
 
-// readRequest reads, checks and decodes one request. One deadline bounds all of it, waiting for memory included.
-func (c *Conn) readRequest() (*exchange, closing) {
-	deadline := time.Now().Add(c.server.cfg.ReadTimeout)
+// readPreamble reads what says which request comes, and how large it is.
+func (c *Conn) readPreamble() (wire.Preamble, closing) {
 	if c.reader.Buffered() < preambleSize {
-		c.setReadDeadline(deadline)
+		c.setReadDeadline(time.Now().Add(c.server.cfg.ReadTimeout))
 	}
 	p, err := c.server.cfg.Table.ReadPreamble(c.reader, c.server.limits)
 	if err != nil {
-		return nil, c.readFailure(err)
+		return p, c.readFailure(err)
 	}
+	return p, closing{}
+}
 
+// readRequest reads, checks and decodes the request behind a preamble. One deadline bounds all of it, waiting for memory
+// included.
+func (c *Conn) readRequest(p wire.Preamble) (*exchange, closing) {
+	deadline := time.Now().Add(c.server.cfg.ReadTimeout)
 	ex := &exchange{}
+	var err error
 	if p.Size >= budgetedFrame {
 		// Some of the frame must be there before it takes a share of the budget: eight bytes that announce a large one
 		// and nothing behind them would else keep others waiting.

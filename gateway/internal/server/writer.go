@@ -29,6 +29,7 @@ func (c *Conn) writeReady() {
 			return
 		}
 		c.pipeline.written(len(batch))
+		clear(batch) // a connection at rest holds nothing
 	}
 }
 

@@ -69,7 +69,7 @@ func Start(ctx context.Context, cfg Config) (*State, error) {
 		if err != nil {
 			return nil, fmt.Errorf("state: %w", err)
 		}
-		drive.Store = s.Log.Groups()
+		drive.Store, drive.Fenced = s.Log.Groups(), s.Log.Fenced()
 		s.ReserveIDs = func(ctx context.Context, least, n int64) (int64, error) {
 			return s.Log.ReserveProducerIDs(ctx, cfg.InstanceID, least, n)
 		}
@@ -86,16 +86,12 @@ func Start(ctx context.Context, cfg Config) (*State, error) {
 func (s *State) run(ctx context.Context, b *bridge.Bridge) {
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.running, s.failed = errgroup.WithContext(ctx)
-	// A gateway that was fenced serves on, but for groups: its coordinator stops, so that nobody is answered from a memory
-	// that does not count any more.
-	owning, lost := context.WithCancel(s.failed)
-	s.running.Go(func() error {
-		defer lost()
-		return s.failure(s.Groups.Run(owning))
-	})
+	s.running.Go(func() error { return s.failure(s.Groups.Run(s.failed)) })
 	if s.Log == nil {
 		return
 	}
+	// A gateway that was fenced serves on, but for groups: its coordinator refuses, and there is nothing to sweep.
+	owning, lost := context.WithCancel(s.failed)
 	s.running.Go(func() error {
 		defer lost()
 		return s.failure(s.Log.Run(s.failed))
