@@ -19,10 +19,12 @@ import (
 // fakeIggy is as much of an Iggy server as the bridge needs, in memory and reached over net.Pipe, so that tests run in
 // synctest's time. fault decides, before a command is executed, what goes wrong with it.
 type fakeIggy struct {
-	mu      sync.Mutex
-	fault   func(code iggywire.Code) fault
-	after   func(code iggywire.Code) // runs once a command was executed, before it is answered; mu is held
-	down    bool                     // refuses connections
+	mu    sync.Mutex
+	fault func(code iggywire.Code) fault
+	after func(code iggywire.Code) // runs once a command was executed, before it is answered; mu is held
+	down  bool                     // refuses connections
+	// other executes what the fake has no part in; nil: all of that succeeds. mu is held.
+	other   func(code iggywire.Code, body []byte) (iggywire.Status, []byte)
 	streams map[string]*fakeStream
 	nextID  uint32
 	clock   uint64
@@ -261,6 +263,9 @@ func (f *fakeIggy) execute(code iggywire.Code, body []byte) (iggywire.Status, []
 		}
 		return iggywire.StatusOK, t.partitions[req.Partition].poll(req)
 	default:
+		if f.other != nil {
+			return f.other(code, body)
+		}
 		return iggywire.StatusOK, nil
 	}
 }

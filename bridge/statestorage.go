@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,7 +31,8 @@ var _ statelog.Storage = (*StateStorage)(nil)
 type StateStorageConfig struct {
 	// Topic is the Kafka name, which must be one of Config.InternalTopics: clients may read it and not write to it.
 	Topic string
-	// Partitions (4) and Expiry, the age at which Iggy may drop messages (90 days), count only when the topic is made.
+	// Partitions (4) and Expiry, the age at which Iggy may drop messages (90 days, at least statelog.MinRetention), count only
+	// when the topic is made.
 	Partitions int32
 	Expiry     time.Duration
 }
@@ -41,19 +43,44 @@ func (c StateStorageConfig) withDefaults() StateStorageConfig {
 	return c
 }
 
-// OpenStateStorage finds the topic, or makes it.
+// OpenStateStorage finds the topic, or makes it. It refuses one that would lose the state: checkpoints must be kept until newer
+// ones are there, however little is written.
 func (b *Bridge) OpenStateStorage(ctx context.Context, cfg StateStorageConfig) (*StateStorage, error) {
 	cfg = cfg.withDefaults()
-	topic, err := b.stateTopic(ctx, cfg)
-	switch {
-	case err != nil:
+	err := checkStateExpiry(uint64(cfg.Expiry.Microseconds()))
+	var topic *Topic
+	if err == nil {
+		topic, err = b.stateTopic(ctx, cfg)
+	}
+	if err == nil {
+		err = checkStateTopic(topic)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("bridge: state topic %q: %w", cfg.Topic, err)
-	case !topic.Internal:
-		return nil, fmt.Errorf("bridge: state topic %q is none of Config.InternalTopics: clients could write to it", cfg.Topic)
-	case topic.Partitions < 1:
-		return nil, fmt.Errorf("bridge: state topic %q has no partitions", cfg.Topic)
 	}
 	return &StateStorage{b, topic}, nil
+}
+
+func checkStateTopic(topic *Topic) error {
+	switch {
+	case !topic.Internal:
+		return errors.New("it is none of Config.InternalTopics: clients could write to it")
+	case topic.Partitions < 1:
+		return errors.New("it has no partitions")
+	case topic.MaxSize != iggywire.UnlimitedSize && topic.MaxSize != iggywire.ServerDefault:
+		return fmt.Errorf("its size is bounded to %d bytes, so Iggy would drop state that is still needed; it must be unlimited", topic.MaxSize)
+	}
+	return checkStateExpiry(topic.MessageExpiry)
+}
+
+// checkStateExpiry takes microseconds. What a server's default is cannot be known.
+func checkStateExpiry(expiry uint64) error {
+	least := statelog.MinRetention
+	if expiry != iggywire.ServerDefault && expiry < uint64(least.Microseconds()) {
+		return fmt.Errorf("its messages expire after %v, so Iggy would drop state that is still needed; at least %v are needed",
+			time.Duration(expiry)*time.Microsecond, least)
+	}
+	return nil
 }
 
 func (b *Bridge) stateTopic(ctx context.Context, cfg StateStorageConfig) (*Topic, error) {
@@ -119,15 +146,15 @@ func stateMessages(messages []statelog.Message, timestamp uint64) []byte {
 	rand.Read(ids.Random[:])
 	size := 0
 	for i := range messages {
-		size += mapping.MessageHeaderSize + len(messages[i].Payload) + checkpointHeaderSize
+		size += mapping.MessageHeaderSize + len(messages[i].Payload) + stateHeadersSize
 	}
 	out := make([]byte, 0, size)
-	var header [checkpointHeaderSize]byte
+	var headers [stateHeadersSize]byte
 	for i := range messages {
 		m := &messages[i]
-		putCheckpoint(&header, m.Checkpoint)
 		out = mapping.AppendMessage(out, &mapping.Message{
-			ID: ids.ID(i), OriginTimestamp: timestamp, Payload: m.Payload, UserHeaders: header[:],
+			ID: ids.ID(i), OriginTimestamp: timestamp, Payload: m.Payload,
+			UserHeaders: appendStateHeaders(headers[:0], m.Checkpoint, m.Sequence),
 		})
 	}
 	return out
@@ -137,11 +164,11 @@ func stateMessages(messages []statelog.Message, timestamp uint64) []byte {
 const stateReadBytes = 4 << 20
 
 // Read implements statelog.Storage.
-func (s *StateStorage) Read(ctx context.Context, partition int, from int64, max int) ([]statelog.Message, error) {
+func (s *StateStorage) Read(ctx context.Context, partition int, from int64, limit int) ([]statelog.Message, error) {
 	if known, ok := s.b.KnownBounds(s.topic, int32(partition)); ok && known.MessageSize > 0 {
-		max = int(min(int64(max), stateReadBytes/known.MessageSize+1))
+		limit = int(min(int64(limit), stateReadBytes/known.MessageSize+1))
 	}
-	polled, err := s.b.Read(ctx, s.b.self, s.topic, int32(partition), from, max)
+	polled, err := s.b.Read(ctx, s.b.self, s.topic, int32(partition), from, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -153,41 +180,50 @@ func (s *StateStorage) Read(ctx context.Context, partition int, from int64, max 
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 		}
-		messages = append(messages, statelog.Message{Offset: int64(m.Offset), Checkpoint: checkpointOf(m.UserHeaders), Payload: m.Payload})
+		checkpoint, sequence := parseStateHeaders(m.UserHeaders)
+		messages = append(messages, statelog.Message{
+			Offset: int64(m.Offset), Checkpoint: checkpoint, Sequence: sequence, Payload: m.Payload,
+		})
 		rest = rest[n:]
 	}
 	return messages, nil
 }
 
-// The one user header of a message, as Iggy encodes them, lengths and number little-endian:
+// The user headers of a message, as Iggy encodes each, lengths and number little-endian:
 //
-//	kind of the name (string) u8 | length u32 | name | kind of the value (int64) u8 | length u32 | offset i64
+//	kind of the name (string) u8 | length u32 | name | kind of the value u8 | length u32 | number, 8 bytes
 const (
-	checkpointName       = "kafka.state.checkpoint"
-	kindString           = 2
-	kindInt64            = 7
-	checkpointHeaderSize = 1 + 4 + len(checkpointName) + 1 + 4 + 8
+	checkpointName   = "kafka.state.checkpoint"
+	sequenceName     = "kafka.state.sequence"
+	kindString       = 2
+	kindInt64        = 7
+	kindUint64       = 12
+	checkpointSize   = 1 + 4 + len(checkpointName) + 1 + 4 + 8
+	stateHeadersSize = checkpointSize + 1 + 4 + len(sequenceName) + 1 + 4 + 8
 )
 
-func putCheckpoint(header *[checkpointHeaderSize]byte, offset int64) {
-	b := append(header[:0], kindString)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(checkpointName)))
-	b = append(b, checkpointName...)
-	b = append(b, kindInt64)
-	b = binary.LittleEndian.AppendUint32(b, 8)
-	binary.LittleEndian.AppendUint64(b, uint64(offset))
+func appendStateHeaders(dst []byte, checkpoint int64, sequence uint64) []byte {
+	dst = appendNumberHeader(dst, checkpointName, kindInt64, uint64(checkpoint))
+	return appendNumberHeader(dst, sequenceName, kindUint64, sequence)
 }
 
-// checkpointOf reads the header. A message that somebody else wrote has none.
-func checkpointOf(headers []byte) int64 {
-	if len(headers) != checkpointHeaderSize {
-		return -1
+func appendNumberHeader(dst []byte, name string, kind byte, value uint64) []byte {
+	dst = binary.LittleEndian.AppendUint32(append(dst, kindString), uint32(len(name)))
+	dst = append(append(dst, name...), kind)
+	dst = binary.LittleEndian.AppendUint32(dst, 8)
+	return binary.LittleEndian.AppendUint64(dst, value)
+}
+
+// parseStateHeaders reads the headers. A message that somebody else wrote has none of them.
+func parseStateHeaders(headers []byte) (checkpoint int64, sequence uint64) {
+	if len(headers) != stateHeadersSize {
+		return -1, 0
 	}
-	offset := int64(binary.LittleEndian.Uint64(headers[checkpointHeaderSize-8:]))
-	var want [checkpointHeaderSize]byte
-	putCheckpoint(&want, offset)
-	if !bytes.Equal(headers, want[:]) {
-		return -1
+	checkpoint = int64(binary.LittleEndian.Uint64(headers[checkpointSize-8:]))
+	sequence = binary.LittleEndian.Uint64(headers[stateHeadersSize-8:])
+	var want [stateHeadersSize]byte
+	if !bytes.Equal(headers, appendStateHeaders(want[:0], checkpoint, sequence)) {
+		return -1, 0
 	}
-	return offset
+	return checkpoint, sequence
 }

@@ -35,6 +35,38 @@ func BenchmarkHeartbeat(b *testing.B) {
 	}
 }
 
+// millionOffsets returns 1,000 groups with 1,000 offsets each, of 10 topics that all read, and one topic more in one group.
+func millionOffsets() *Groups {
+	groups := NewGroups(DefaultConfig())
+	commit := func(group, topic string, partition int32) {
+		groups.Restore(group, OffsetCommitted{TopicPartition{topic, partition}, Offset{TopicID: "id", Position: 1}})
+	}
+	for g := range 1_000 {
+		for i := range int32(1_000) {
+			commit(fmt.Sprint("g", g), fmt.Sprint("t", i/100), i%100)
+		}
+	}
+	commit("g0", "one", 0)
+	groups.Resume(time.Unix(0, 0))
+	return groups
+}
+
+// BenchmarkDropTopic is how long a coordinator of a million offsets stands still for a topic that is gone. Nothing is
+// written, so each turn finds the same.
+func BenchmarkDropTopic(b *testing.B) {
+	groups := millionOffsets()
+	for _, topic := range []DropTopic{{Topic: "none"}, {Topic: "one", TopicID: "another"}, {Topic: "t0", TopicID: "another"}} {
+		b.Run(topic.Topic, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if effects := groups.DropTopic(time.Unix(0, 0), topic); len(effects) > 0 {
+					b.Fatal(effects[0])
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkDriverHeartbeats is 1,000 groups of 3 members through a driver. The metric is the part of a core that they take
 // if each member sends one every 3 s.
 func BenchmarkDriverHeartbeats(b *testing.B) {

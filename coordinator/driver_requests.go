@@ -60,7 +60,9 @@ func (d *Driver) Delete(ctx context.Context, group string) error {
 	return err
 }
 
-// DropTopic removes the offsets of a topic that is no more from all groups. It does not wait for that to be durable.
+// DropTopic removes the offsets of a topic that is no more from all groups. It does not wait for that to be durable, and nil
+// does not say that it will be: offsets whose removal cannot be written are there as before. Who has to be sure looks at
+// Offsets later, and drops the topic again.
 func (d *Driver) DropTopic(ctx context.Context, topic DropTopic) error {
 	var refused error
 	err := d.do(ctx, func(now time.Time) {

@@ -122,7 +122,7 @@ type DeleteOffsets struct {
 	Partitions []TopicPartition
 }
 
-// DropTopic removes the offsets of a topic that is no more.
+// DropTopic removes the offsets of a topic that is no more. Those whose removal cannot be written stay, for a later one.
 type DropTopic struct {
 	Topic string
 	// TopicID, unless empty, spares the offsets committed for another topic of that name.

@@ -59,6 +59,8 @@ type Group struct {
 	assigning bool
 
 	offsets map[TopicPartition]Offset
+	// topics counts the offsets of each topic: most groups have none of a topic that is dropped.
+	topics map[string]int
 
 	// lastSave is the last of the writes that was a GroupSaved.
 	lastWrite, lastSave WriteID
@@ -85,6 +87,7 @@ func newGroup(id string, cfg *Config, u *usage) *Group {
 		byID:       map[string]*member{},
 		byInstance: map[string]*member{},
 		offsets:    map[TopicPartition]Offset{},
+		topics:     map[string]int{},
 	}
 }
 

@@ -178,3 +178,39 @@ func TestOffsetsOfNoQueries(t *testing.T) {
 		t.Errorf("offsets: all %v, of no queries %v", all, none)
 	}
 }
+
+// A topic that is gone costs groups that do not read it nothing, however many offsets they have.
+func TestDropTopicThatNobodyReads(t *testing.T) {
+	groups := coordinator.NewGroups(coordinator.DefaultConfig())
+	for p := range int32(10_000) {
+		groups.Restore("g", coordinator.OffsetCommitted{TopicPartition: coordinator.TopicPartition{Topic: "t", Partition: p}})
+	}
+	allocs := testing.AllocsPerRun(10, func() {
+		if effects := groups.DropTopic(time.Unix(0, 0), coordinator.DropTopic{Topic: "u"}); len(effects) > 0 {
+			t.Errorf("%v", effects)
+		}
+	})
+	if allocs > 0 {
+		t.Errorf("%v allocations", allocs)
+	}
+}
+
+// Offsets whose removal was not written are there as before, and go when the topic is dropped again.
+func TestDropTopicAgain(t *testing.T) {
+	groups := coordinator.NewGroups(coordinator.DefaultConfig())
+	groups.Restore("g", coordinator.OffsetCommitted{TopicPartition: coordinator.TopicPartition{Topic: "t"}})
+	groups.Resume(time.Unix(0, 0))
+	for try, failure := range []error{errors.New("no storage"), nil} {
+		if got := groups.Offsets("g", nil); len(got) != 1 {
+			t.Errorf("try %d begins with %v", try, got)
+		}
+		effects := groups.DropTopic(time.Unix(0, 0), coordinator.DropTopic{Topic: "t"})
+		if len(effects) != 1 {
+			t.Fatalf("try %d: %v", try, effects)
+		}
+		groups.Step(time.Unix(0, 0), "g", coordinator.Written{ID: effects[0].(coordinator.Write).ID, Err: failure})
+	}
+	if got := groups.Offsets("g", nil); len(got) != 0 {
+		t.Errorf("%v is left", got)
+	}
+}

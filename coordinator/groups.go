@@ -60,10 +60,10 @@ func (gs *Groups) NextDeadline() (at time.Time, ok bool) {
 	return gs.due[0].dueAt, true
 }
 
-// DropTopic applies the event to every group.
+// DropTopic applies the event to every group that has offsets of the topic.
 func (gs *Groups) DropTopic(now time.Time, topic DropTopic) []Effect {
 	var effects []Effect
-	for _, id := range gs.ids() {
+	for _, id := range gs.readers(topic.Topic) {
 		effects = append(effects, gs.Step(now, id, topic)...)
 	}
 	return effects
@@ -114,10 +114,13 @@ func (gs *Groups) List(f Filter) []Listing {
 	return list
 }
 
-func (gs *Groups) ids() []string {
-	ids := make([]string, 0, len(gs.byID))
-	for id := range gs.byID {
-		ids = append(ids, id)
+// readers returns the ids of the groups that have offsets of a topic, sorted.
+func (gs *Groups) readers(topic string) []string {
+	var ids []string
+	for id, e := range gs.byID {
+		if e.reads(topic) {
+			ids = append(ids, id)
+		}
 	}
 	slices.Sort(ids)
 	return ids

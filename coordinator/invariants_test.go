@@ -24,6 +24,13 @@ func (m *model) check() {
 		}
 		members += len(g.members) + len(g.pending)
 		offsets += len(g.offsets)
+		topics := map[string]int{}
+		for tp := range g.offsets {
+			topics[tp.Topic]++
+		}
+		if !maps.Equal(topics, g.topics) {
+			m.fail("%s: offsets by topic are %v, counted %v", id, g.topics, topics)
+		}
 		writes += len(g.unwritten)
 		for _, o := range g.members {
 			waits += count(o.waitingJoin != 0) + count(o.waitingSync != 0)

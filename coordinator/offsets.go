@@ -111,12 +111,16 @@ func (g *Group) applyOffset(now time.Time, c Change) {
 		g.create(now, "offset committed")
 		if _, ok := g.offsets[c.TopicPartition]; !ok {
 			g.usage.offsets++
+			g.topics[c.Topic]++
 		}
 		g.offsets[c.TopicPartition] = c.Offset
 	case OffsetRemoved:
 		if _, ok := g.offsets[c.TopicPartition]; ok {
 			g.usage.offsets--
 			delete(g.offsets, c.TopicPartition)
+			if g.topics[c.Topic]--; g.topics[c.Topic] == 0 {
+				delete(g.topics, c.Topic)
+			}
 		}
 	}
 }
@@ -158,14 +162,25 @@ func (g *Group) mayDeleteOffsets() error {
 }
 
 func (g *Group) dropTopic(d *DropTopic) {
-	var changes []Change
-	newest := g.newestOffsets()
-	for _, tp := range sortedPartitions(newest) {
-		if tp.Topic == d.Topic && sameTopic(newest[tp].TopicID, d.TopicID) {
-			changes = append(changes, OffsetRemoved{tp})
+	changes := g.removals(func(tp TopicPartition, o Offset) bool {
+		return tp.Topic == d.Topic && sameTopic(o.TopicID, d.TopicID)
+	})
+	g.writeAndReply(changes, func(error) {})
+}
+
+// reads says whether the group has offsets of a topic, or is about to.
+func (g *Group) reads(topic string) bool {
+	if g.topics[topic] > 0 {
+		return true
+	}
+	for _, w := range g.unwritten {
+		for _, change := range w.Changes {
+			if c, ok := change.(OffsetCommitted); ok && c.Topic == topic {
+				return true
+			}
 		}
 	}
-	g.writeAndReply(changes, func(error) {})
+	return false
 }
 
 func (g *Group) delete(d *Delete) {
@@ -199,6 +214,7 @@ func (g *Group) writeRemoved(reason string, end func(err error)) {
 func (g *Group) dropOffsets() {
 	g.usage.offsets -= len(g.offsets)
 	clear(g.offsets)
+	clear(g.topics)
 }
 
 // die ends an Empty group. Ids that it gave out are unknown from now on.
@@ -211,25 +227,38 @@ func (g *Group) die(reason string) {
 	g.moveTo(Dead, reason)
 }
 
-// newestOffsets returns the offsets as they will be if all writes under way succeed. Who removes an offset for its age or
-// topic has to look at these: the removal would come after a commit that is being written, and take that away.
-func (g *Group) newestOffsets() map[TopicPartition]Offset {
-	newest := maps.Clone(g.offsets)
+// removals returns what removes the offsets that match, sorted by partition. It looks at them as they will be if all writes
+// under way succeed: the removals would come after a commit that is being written, and take that away.
+func (g *Group) removals(matches func(TopicPartition, Offset) bool) []Change {
+	matching := map[TopicPartition]bool{}
+	for tp, o := range g.offsets {
+		if matches(tp, o) {
+			matching[tp] = true
+		}
+	}
 	for _, w := range g.unwritten {
 		for _, change := range w.Changes {
 			switch c := change.(type) {
 			case OffsetCommitted:
-				newest[c.TopicPartition] = c.Offset
+				if matches(c.TopicPartition, c.Offset) {
+					matching[c.TopicPartition] = true
+				} else {
+					delete(matching, c.TopicPartition)
+				}
 			case OffsetRemoved:
-				delete(newest, c.TopicPartition)
+				delete(matching, c.TopicPartition)
 			case GroupRemoved:
-				clear(newest)
+				clear(matching)
 			}
 		}
 	}
-	return newest
+	var changes []Change
+	for _, tp := range sortedPartitions(matching) {
+		changes = append(changes, OffsetRemoved{tp})
+	}
+	return changes
 }
 
-func sortedPartitions(offsets map[TopicPartition]Offset) []TopicPartition {
+func sortedPartitions[V any](offsets map[TopicPartition]V) []TopicPartition {
 	return slices.SortedFunc(maps.Keys(offsets), TopicPartition.Compare)
 }

@@ -8,13 +8,7 @@ import "time"
 // check removes expired offsets, and a group in which nothing is left.
 func (g *Group) check(now time.Time) {
 	g.checkAt = g.wake(now.Add(g.cfg.CheckInterval))
-	var expired []Change
-	newest := g.newestOffsets()
-	for _, tp := range sortedPartitions(newest) {
-		if g.expired(now, tp.Topic, newest[tp]) {
-			expired = append(expired, OffsetRemoved{tp})
-		}
-	}
+	expired := g.removals(func(tp TopicPartition, o Offset) bool { return g.expired(now, tp.Topic, o) })
 	if g.state == Empty && len(g.pending) == 0 && len(g.unwritten) == 0 && len(expired) == len(g.offsets) {
 		g.writeRemoved("nothing left in it", func(error) {})
 		return

@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog"
 )
 
@@ -28,6 +30,7 @@ func RunStateStorage(t *testing.T, server bridge.Config) {
 		run  func(*suite, *testing.T)
 	}{
 		{"the topic is made once", (*suite).stateTopic},
+		{"a topic that would lose the state is refused", (*suite).stateRefused},
 		{"what is written is read", (*suite).stateMessages},
 		{"others' messages", (*suite).stateForeign},
 		{"the log survives its gateway", (*suite).stateSurvives},
@@ -89,6 +92,43 @@ func (s *suite) stateTopic(t *testing.T) {
 	}
 }
 
+func (s *suite) stateRefused(t *testing.T) {
+	b := s.open(t)
+	hours := func(n uint64) uint64 { return n * uint64(time.Hour.Microseconds()) }
+	for _, tc := range []struct {
+		name         string
+		expiry, size uint64
+		refusal      string // "" if it is taken
+	}{
+		{"expires too soon", hours(47), iggywire.UnlimitedSize, "expire after 47h0m0s, so Iggy would drop state that is still needed; at least 48h0m0s"},
+		{"bounded", iggywire.NeverExpire, 2 << 30, "bounded to 2147483648 bytes"},
+		{"just long enough", hours(48), iggywire.UnlimitedSize, ""},
+		{"for ever", iggywire.NeverExpire, iggywire.UnlimitedSize, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			top, err := b.CreateTopic(t.Context(), b.Self(), bridge.TopicSpec{
+				Name: stateTopic, Partitions: 1, MessageExpiry: tc.expiry, MaxSize: tc.size,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = b.OpenStateStorage(t.Context(), bridge.StateStorageConfig{Topic: stateTopic})
+			switch {
+			case tc.refusal == "" && err != nil:
+				t.Error(err)
+			case tc.refusal != "" && (err == nil || !strings.Contains(err.Error(), tc.refusal) || !strings.Contains(err.Error(), stateTopic)):
+				t.Errorf("%v does not say %q", err, tc.refusal)
+			}
+			if err := b.DeleteTopic(t.Context(), b.Self(), top); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if _, err := b.OpenStateStorage(t.Context(), bridge.StateStorageConfig{Topic: stateTopic, Expiry: time.Hour}); err == nil {
+		t.Error("a topic was made whose messages expire after an hour")
+	}
+}
+
 func (s *suite) stateMessages(t *testing.T) {
 	_, storage := s.state(t)
 	first, next, err := storage.Bounds(t.Context(), 1)
@@ -97,7 +137,10 @@ func (s *suite) stateMessages(t *testing.T) {
 	}
 	var want []statelog.Message
 	for i := range 40 {
-		m := statelog.Message{Offset: int64(i), Checkpoint: int64(i)*1_000_000_007 - 1, Payload: bytes.Repeat([]byte{byte(i)}, 1+i*i*20)}
+		m := statelog.Message{
+			Offset: int64(i), Checkpoint: int64(i)*1_000_000_007 - 1, Sequence: uint64(i) << 40,
+			Payload: bytes.Repeat([]byte{byte(i)}, 1+i*i*20),
+		}
 		want = append(want, m)
 	}
 	for i := 0; i < len(want); i += 10 {

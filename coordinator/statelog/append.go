@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // append writes messages behind all that is known of the log, and takes them in. When it returns nil they are there, and
@@ -21,6 +22,8 @@ func (p *partition) append(ctx context.Context, payloads [][]byte) error {
 	return p.appendMessages(ctx, messages)
 }
 
+// appendMessages numbers the messages and appends them. What is appended once more gets new numbers: under the old ones it
+// may still come.
 func (p *partition) appendMessages(ctx context.Context, messages []Message) error {
 	if p.unsure {
 		if err := p.look(ctx); err != nil {
@@ -29,6 +32,10 @@ func (p *partition) appendMessages(ctx context.Context, messages []Message) erro
 		if p.disagrees {
 			return errDisagrees
 		}
+	}
+	for i := range messages {
+		p.sequence++
+		messages[i].Sequence = p.sequence
 	}
 	base, err := p.send(ctx, messages)
 	searched := err != nil
@@ -75,7 +82,7 @@ func (p *partition) search(ctx context.Context, messages []Message, cause error)
 		return 0, fmt.Errorf("%w; looking for it: %w", cause, err)
 	}
 	for i := range tail {
-		if found := tail[i:min(i+len(messages), len(tail))]; samePayloads(found, messages) {
+		if found := tail[i:min(i+len(messages), len(tail))]; sameMessages(found, messages) {
 			p.unsure = false
 			return found[0].Offset, nil
 		}
@@ -86,16 +93,10 @@ func (p *partition) search(ctx context.Context, messages []Message, cause error)
 	return 0, cause
 }
 
-func samePayloads(found, messages []Message) bool {
-	if len(found) < len(messages) {
-		return false
-	}
-	for i := range messages {
-		if !bytes.Equal(found[i].Payload, messages[i].Payload) {
-			return false
-		}
-	}
-	return true
+func sameMessages(found, messages []Message) bool {
+	return slices.EqualFunc(found, messages, func(a, b Message) bool {
+		return a.Sequence == b.Sequence && bytes.Equal(a.Payload, b.Payload)
+	})
 }
 
 // readTail returns all messages from next on.
@@ -153,21 +154,24 @@ func (p *partition) readOn(ctx context.Context, until int64) error {
 func (p *partition) readOthers(messages []Message) error {
 	for i := range messages {
 		m := &messages[i]
-		if m.Offset != p.next {
-			return corrupt("partition %d: offset %d comes where %d is due", p.number, m.Offset, p.next)
+		if err := follows(m, p.next); err != nil {
+			return fmt.Errorf("partition %d: %w", p.number, err)
 		}
-		writer, _, err := decodeRecord(string(m.Payload))
+		writer, r, err := decodeRecord(string(m.Payload))
 		if err != nil {
 			return fmt.Errorf("partition %d: offset %d: %w", p.number, m.Offset, err)
 		}
-		p.next, p.last = m.Offset+1, markOf(m)
-		if writer == p.writer {
+		switch {
+		case p.fold.late(m, writer):
+			// It was given up on, and a newer one was faster: it counts for nobody.
+		case writer == p.writer:
 			p.disagree(false, fmt.Sprintf("an append that had been given up on came to offset %d", m.Offset))
-			continue
+		default:
+			if err := p.foldRecord(m, writer, r); err != nil {
+				return err
+			}
 		}
-		if err := p.foldMessage(m); err != nil {
-			return err
-		}
+		p.next, p.last = m.Offset+1, markOf(m)
 	}
 	return nil
 }
@@ -191,12 +195,21 @@ func (p *partition) skip(messages []Message) {
 	p.last = markOf(&messages[len(messages)-1])
 }
 
-// foldMessage takes in a message. If it is a newer owner's first, that is the end.
+// foldMessage takes in a message.
 func (p *partition) foldMessage(m *Message) error {
+	writer, r, err := decodeRecord(string(m.Payload))
+	if err != nil {
+		return fmt.Errorf("partition %d: offset %d: %w", p.number, m.Offset, err)
+	}
+	return p.foldRecord(m, writer, r)
+}
+
+// foldRecord takes in a message that was decoded. If it is a newer owner's first, that is the end.
+func (p *partition) foldRecord(m *Message, writer writerID, r record) error {
 	p.state.Lock()
 	defer p.state.Unlock()
 	owned := p.fold.owned && p.fold.writer == p.writer
-	if err := p.fold.message(m); err != nil {
+	if err := p.fold.decoded(m, writer, r); err != nil {
 		return fmt.Errorf("partition %d: offset %d: %w", p.number, m.Offset, err)
 	}
 	if owned && p.fold.writer != p.writer {

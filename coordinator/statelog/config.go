@@ -19,7 +19,7 @@ type Config struct {
 
 	// A checkpoint is written after CheckpointRecords records or as many as it would have entries, whichever is more (10,000);
 	// after CheckpointInterval if there were changes (10 min); and at least every CheckpointMaxAge (24 h), so that
-	// it never gets as old as the messages that the storage drops.
+	// it never gets as old as the messages that the storage drops: see MinRetention.
 	CheckpointRecords                    int
 	CheckpointInterval, CheckpointMaxAge time.Duration
 	// TailInterval is the time between two looks for other owners (1 s).
@@ -41,10 +41,16 @@ type Config struct {
 	Observe func(Event)
 }
 
+const defaultCheckpointMaxAge = 24 * time.Hour
+
+// MinRetention is how long a storage must at least keep messages for a Log with the default CheckpointMaxAge: then the newest
+// whole checkpoint is there also if one could not be written in time.
+const MinRetention = 2 * defaultCheckpointMaxAge
+
 func (c Config) withDefaults() Config {
 	setDefault(&c.CheckpointRecords, 10_000)
 	setDefault(&c.CheckpointInterval, 10*time.Minute)
-	setDefault(&c.CheckpointMaxAge, 24*time.Hour)
+	setDefault(&c.CheckpointMaxAge, defaultCheckpointMaxAge)
 	setDefault(&c.TailInterval, time.Second)
 	setDefault(&c.StorageTimeout, 10*time.Second)
 	setDefault(&c.MaxMessage, 512<<10)

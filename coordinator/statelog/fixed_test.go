@@ -21,7 +21,7 @@ func (f fixed) Append(context.Context, int, []Message) (int64, error) {
 	return 0, errors.New("read only")
 }
 
-func (f fixed) Read(_ context.Context, _ int, from int64, max int) ([]Message, error) {
+func (f fixed) Read(_ context.Context, _ int, from int64, limit int) ([]Message, error) {
 	from = min(from, int64(len(f)))
-	return f[from:min(from+int64(max), int64(len(f)))], nil
+	return f[from:min(from+int64(limit), int64(len(f)))], nil
 }

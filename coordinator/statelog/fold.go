@@ -18,6 +18,8 @@ type fold struct {
 	owner  owner
 	writer writerID
 	owned  bool
+	// sequence is the highest of the owner's messages.
+	sequence uint64
 	// checkpoint is where the newest whole checkpoint begins, -1 if there is none, and checkpointAt when. begun is the
 	// same of the one that is not whole.
 	checkpoint, begun     int64
@@ -51,6 +53,23 @@ func (f *fold) message(m *Message) error {
 	writer, r, err := decodeRecord(string(m.Payload))
 	if err != nil {
 		return err
+	}
+	return f.decoded(m, writer, r)
+}
+
+// late says whether a message of the owner came behind newer ones of its: an append that had been given up on. Counted
+// here, it would undo what was acknowledged since.
+func (f *fold) late(m *Message, writer writerID) bool {
+	return f.owned && writer == f.writer && m.Sequence <= f.sequence
+}
+
+// decoded takes in the next message, whose record that is.
+func (f *fold) decoded(m *Message, writer writerID, r record) error {
+	if f.late(m, writer) {
+		return nil
+	}
+	if f.owned && writer == f.writer {
+		f.sequence = m.Sequence
 	}
 	p, isPart := r.(part)
 	if !isPart {
@@ -100,7 +119,7 @@ func (f *fold) part(writer writerID, p part) (string, error) {
 
 func (f *fold) record(m *Message, writer writerID, r record) {
 	if o, ok := r.(owner); ok {
-		f.own(o)
+		f.own(o, m.Sequence)
 	}
 	if _, ok := r.(checkpointEnd); ok && writer == f.startedBy && m.Checkpoint == f.startedAt {
 		f.whole = true // also if its writer was fenced just before: all the rest of it was there
@@ -115,7 +134,7 @@ func (f *fold) record(m *Message, writer writerID, r record) {
 			f.begun, f.begunAt = m.Offset, r.at
 		}
 	case checkpointEnd:
-		// One that comes late, of a checkpoint that was given up on, ends nothing.
+		// One whose begin was lost, by a storage that went back, ends nothing.
 		if f.begun >= 0 && m.Checkpoint == f.begun {
 			f.checkpoint, f.checkpointAt, f.since = f.begun, f.begunAt, 0
 			f.begun = -1
@@ -127,14 +146,18 @@ func (f *fold) record(m *Message, writer writerID, r record) {
 	}
 }
 
-func (f *fold) own(o owner) {
-	// An older owner may write its record again, when it has to mend the log and does not know of the newer one.
-	if f.owned && (o.bootID == f.owner.bootID || o.term < f.owner.term) {
-		return
+// own takes in an owner record, and the number of its message.
+func (f *fold) own(o owner, sequence uint64) {
+	switch {
+	case f.owned && o.term < f.owner.term:
+		// An older owner may write its record again, when it has to mend the log and does not know of the newer one.
+	case f.owned && o.bootID == f.owner.bootID:
+		f.owner.term = o.term // it has learned of others since
+	default:
+		o.bootID = strings.Clone(o.bootID)
+		f.owner, f.writer, f.owned, f.sequence = o, writerOf(o.bootID), true, sequence
+		f.begun = -1 // nobody will end it
 	}
-	o.bootID = strings.Clone(o.bootID)
-	f.owner, f.writer, f.owned = o, writerOf(o.bootID), true
-	f.begun = -1 // nobody will end it
 }
 
 // startAt makes the fold begin at a checkpoint, whose first message that must be.
@@ -147,7 +170,7 @@ func (f *fold) startAt(m *Message) error {
 	if !ok || writer != writerOf(begin.owner.bootID) {
 		return errNotWhole
 	}
-	f.own(begin.owner)
+	f.own(begin.owner, 0) // the message itself is still to be taken in
 	f.startedAt, f.startedBy = m.Offset, writer
 	f.checkpoint, f.checkpointAt = m.Offset, begin.at
 	return nil

@@ -211,23 +211,26 @@ func FuzzRecord(f *testing.F) {
 }
 
 // FuzzLog: a log of any messages either loads, or says why not, and never panics. The messages come one after another: a
-// length byte, the checkpoint it names, its payload.
+// length byte, the checkpoint it names, its sequence, its payload.
 func FuzzLog(f *testing.F) {
 	var all []byte
-	for _, e := range examples() {
+	for i, e := range examples() {
 		payload := appendRecord(nil, writerOf("boot"), e.record)
-		all = append(append(all, byte(len(payload)), 0xff), payload...)
+		all = append(append(all, byte(len(payload)), 0xff, byte(i+1)), payload...)
 		f.Add(all)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var messages fixed
-		for len(data) >= 2 {
-			n := min(int(data[0]), len(data)-2)
-			messages = append(messages, Message{Offset: int64(len(messages)), Checkpoint: int64(int8(data[1])), Payload: data[2 : 2+n]})
-			data = data[2+n:]
+		for len(data) >= 3 {
+			n := min(int(data[0]), len(data)-3)
+			messages = append(messages, Message{
+				Offset: int64(len(messages)), Checkpoint: int64(int8(data[1])), Sequence: uint64(data[2]), Payload: data[3 : 3+n],
+			})
+			data = data[3+n:]
 		}
 		cfg := Config{Storage: messages}.withDefaults()
-		l, err := newPartition(&cfg, 0).load(t.Context(), 0, newView)
+		r := newReader(&cfg)
+		l, err := r.load(t.Context(), 0, newView)
 		if err != nil {
 			if !permanent(err) {
 				t.Errorf("%v", err)

@@ -129,9 +129,9 @@ func removalsOf(group string, changes []coordinator.Change) (offsetsRemoved, int
 // taking the log over: for tools and tests. Of a log that others write to it shows each partition at a moment of its own.
 func ReadGroups(ctx context.Context, storage Storage, fn func(group string, change coordinator.Change) error) error {
 	cfg := Config{Storage: storage}.withDefaults()
+	r := newReader(&cfg)
 	for i := range storage.Partitions() {
-		p := newPartition(&cfg, i)
-		l, err := p.load(ctx, i, newView)
+		l, err := r.load(ctx, i, newView)
 		if err != nil {
 			return err
 		}

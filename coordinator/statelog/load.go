@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math"
 	"slices"
 	"time"
 )
@@ -38,6 +37,10 @@ type reader struct {
 	maxRecord int
 }
 
+func newReader(cfg *Config) reader {
+	return reader{storage: cfg.Storage, timeout: cfg.StorageTimeout, messages: cfg.ReadMessages, maxRecord: cfg.MaxRecord}
+}
+
 // load reads a partition from the newest whole checkpoint on, or from its beginning. newState returns nil if only the
 // owner is asked for. Errors: those of the storage, ErrStateLost, ErrCorrupt, ErrUnknownRecord.
 func (r *reader) load(ctx context.Context, partition int, newState func() *view) (loaded, error) {
@@ -52,7 +55,7 @@ func (r *reader) load(ctx context.Context, partition int, newState func() *view)
 		return loaded{}, fmt.Errorf("%w: partition %d keeps no message, its next offset is %d", ErrStateLost, partition, next)
 	}
 	var void []int64 // what turned out to be no checkpoints
-	from, err := r.checkpointBelow(ctx, partition, next, math.MaxInt64)
+	from, err := r.checkpointNamed(ctx, partition, next, void)
 	for err == nil {
 		if err = kept(from, first); err != nil {
 			break
@@ -62,9 +65,9 @@ func (r *reader) load(ctx context.Context, partition int, newState func() *view)
 		switch {
 		case errors.Is(err, errNotWhole):
 			// The last messages were written by one who did not know yet that the log had gone back, and lost the checkpoint that
-			// they name. Messages before them name one that is further back, from which newer ones are found.
+			// they name, or are late ones. Messages before them name another one, from which newer ones are found.
 			void = append(void, from)
-			from, err = r.checkpointBelow(ctx, partition, next, from)
+			from, err = r.checkpointNamed(ctx, partition, next, void)
 		case err == nil && l.checkpoint > from && slices.Contains(void, l.checkpoint):
 			err = errNotWhole // the records say that it is one, and then that it is none
 		case err == nil && l.checkpoint > from:
@@ -92,9 +95,9 @@ func kept(checkpoint, first int64) error {
 	return nil
 }
 
-// checkpointBelow returns the checkpoint, -1 for none, that the last message before next names, or the last one that names
-// one below limit.
-func (r *reader) checkpointBelow(ctx context.Context, partition int, next, limit int64) (int64, error) {
+// checkpointNamed returns the checkpoint, -1 for none, that the last message before next names, or the last one that names
+// another than those that turned out to be void.
+func (r *reader) checkpointNamed(ctx context.Context, partition int, next int64, void []int64) (int64, error) {
 	for size := int64(1); next > 0; size = int64(r.messages) {
 		from := max(next-size, 0)
 		messages, err := r.read(ctx, partition, from, int(next-from))
@@ -107,8 +110,8 @@ func (r *reader) checkpointBelow(ctx context.Context, partition int, next, limit
 		// If the storage returned only the first of them, they may name one that is further back than need be: load goes on
 		// to the newest.
 		for i := len(messages) - 1; i >= 0; i-- {
-			if messages[i].Checkpoint < limit {
-				return messages[i].Checkpoint, nil
+			if checkpoint := messages[i].Checkpoint; !slices.Contains(void, checkpoint) {
+				return checkpoint, nil
 			}
 		}
 		if messages[0].Offset > from {
@@ -122,7 +125,7 @@ func (r *reader) checkpointBelow(ctx context.Context, partition int, next, limit
 // errNotWhole: where a checkpoint should be there is none, or not all of it.
 var errNotWhole = fmt.Errorf("%w: no whole checkpoint there", ErrCorrupt)
 
-// While it was read, the partition became shorter, at its end or at its beginning. The whole may be read again.
+// While it was read, the partition became shorter, at its end or at its beginning. It may be read again.
 var (
 	errWentBack = errors.New("statelog: the partition went back while it was read")
 	errDropped  = errors.New("statelog: messages were dropped while they were read")
@@ -144,11 +147,8 @@ func (r *reader) readFrom(ctx context.Context, partition int, from, next int64, 
 		}
 		for i := range messages {
 			m := &messages[i]
-			switch {
-			case m.Offset > l.next:
-				return l, errDropped
-			case m.Offset < l.next:
-				return l, corrupt("offset %d comes where %d is due", m.Offset, l.next)
+			if err := follows(m, l.next); err != nil {
+				return l, err
 			}
 			if m.Offset == from && from > 0 && !f.whole {
 				err = f.startAt(m)
@@ -159,8 +159,9 @@ func (r *reader) readFrom(ctx context.Context, partition int, from, next int64, 
 			if err != nil {
 				return l, fmt.Errorf("offset %d: %w", m.Offset, err)
 			}
-			l.next, l.last = m.Offset+1, markOf(m)
+			l.next = m.Offset + 1
 		}
+		l.last = markOf(&messages[len(messages)-1])
 	}
 	switch {
 	case l.next < next:
@@ -169,6 +170,17 @@ func (r *reader) readFrom(ctx context.Context, partition int, from, next int64, 
 		return l, errNotWhole
 	}
 	return l, nil
+}
+
+// follows says that a message is the one at the offset next.
+func follows(m *Message, next int64) error {
+	switch {
+	case m.Offset > next:
+		return errDropped
+	case m.Offset < next:
+		return corrupt("offset %d comes where %d is due", m.Offset, next)
+	}
+	return nil
 }
 
 // readRest takes in all messages that are kept, for their owner.
@@ -195,10 +207,10 @@ func (r *reader) bounds(ctx context.Context, partition int) (first, next int64, 
 	return first, next, nil
 }
 
-func (r *reader) read(ctx context.Context, partition int, from int64, max int) ([]Message, error) {
+func (r *reader) read(ctx context.Context, partition int, from int64, limit int) ([]Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	messages, err := r.storage.Read(ctx, partition, from, max)
+	messages, err := r.storage.Read(ctx, partition, from, limit)
 	if err != nil {
 		return nil, fmt.Errorf("statelog: read partition %d from offset %d: %w", partition, from, err)
 	}

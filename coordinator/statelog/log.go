@@ -47,8 +47,8 @@ func (l *Log) Loaded() <-chan struct{} { return l.loaded }
 func (l *Log) Fenced() <-chan struct{} { return l.fenced }
 
 // Run loads all partitions, takes them over, and serves until ctx ends. It is called once. It returns nil when ctx ends,
-// ErrFenced, or why the log cannot be read: ErrStateLost, ErrCorrupt, ErrUnknownRecord or ErrPartitions. While the storage fails, it tries
-// again.
+// ErrFenced, or why the log cannot be read: ErrStateLost, ErrCorrupt, ErrUnknownRecord or ErrPartitions. While the storage
+// fails, it tries again.
 func (l *Log) Run(ctx context.Context) error {
 	defer close(l.stopped)
 	err := l.run(ctx)

@@ -135,6 +135,107 @@ func TestLateCheckpointEnd(t *testing.T) {
 	})
 }
 
+// An append that was given up on comes behind a newer one that was acknowledged: it counts for nobody, neither for the gateway,
+// which writes no checkpoint for it, nor for one that starts at that moment.
+func TestLateAppendBehindANewerOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := statelogtest.New(1)
+		g := startGateway(t, s, "a", func(c *statelog.Config) { c.MaxMessage = 256 })
+		long := func(position int64) error { // in parts
+			done := make(chan error, 1)
+			g.Groups().Append("long", []coordinator.Change{coordinator.OffsetCommitted{
+				TopicPartition: coordinator.TopicPartition{Topic: "t"},
+				Offset:         coordinator.Offset{Position: position, Metadata: strings.Repeat("x", 1000)},
+			}}, func(err error) { done <- err })
+			return <-done
+		}
+		s.FailNext(2, statelogtest.Late)
+		if err := errors.Join(g.commit("g", "t", 0, 5), long(5)); err == nil {
+			t.Error("appends that are late succeeded")
+		}
+		g.mustCommit("g", "t", 0, 7)
+		if err := long(7); err != nil {
+			t.Error(err)
+		}
+		s.Arrive()
+		want := []string{"g/t/0=7", "long/t/0=7"}
+		equal(t, want, stored(t, s))
+		time.Sleep(1100 * time.Millisecond)
+		g.mustCommit("h", "t", 0, 1)
+		want = []string{"g/t/0=7", "h/t/0=1", "long/t/0=7"}
+		equal(t, want, stored(t, s))
+		if g.saw("disagree") {
+			t.Error(g.events())
+		}
+		g.mustStop()
+		g = startGateway(t, s, "b")
+		equal(t, want, stored(t, s))
+		g.mustStop()
+	})
+}
+
+// What an append brings that is the same as one given up on before is not taken for that one when it comes late.
+func TestLateAppendOfTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := statelogtest.New(1)
+		g := startGateway(t, s, "a")
+		for range 2 { // the second one finds the first one, which is not it
+			s.FailNext(1, statelogtest.Late)
+			if err := g.SetQuota(t.Context(), "q", map[string]string{"a": "b"}); err == nil {
+				t.Error("an append that is late succeeded")
+			}
+			s.Arrive()
+		}
+		if err := g.SetQuota(t.Context(), "q", map[string]string{"a": "c"}); err != nil {
+			t.Error(err)
+		}
+		g.mustStop()
+		seen := map[uint64]bool{}
+		for _, m := range s.Messages(0) {
+			if m.Sequence == 0 || seen[m.Sequence] {
+				t.Errorf("the message at offset %d has number %d", m.Offset, m.Sequence)
+			}
+			seen[m.Sequence] = true
+		}
+		g = startGateway(t, s, "b")
+		equal(t, map[string]map[string]string{"q": {"a": "c"}}, g.Quotas())
+		g.mustStop()
+	})
+}
+
+// The end of a checkpoint that was given up on is the last message, and the beginning of the log is kept no more: the newer
+// checkpoint is found.
+func TestLateCheckpointEndComesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := statelogtest.New(1)
+		g := startGateway(t, s, "a")
+		g.mustCommit("g", "t", 0, 1)
+		begin := int64(len(s.Messages(0)))
+		ends := 0
+		s.Fail(func(_ int, m []statelog.Message) statelogtest.Fault {
+			if m[0].Payload[1] == 3 {
+				if ends++; ends == 1 {
+					return statelogtest.Late
+				}
+			}
+			return statelogtest.None
+		})
+		time.Sleep(11 * time.Minute)
+		if ends != 2 || !g.saw("checkpoint at") {
+			t.Errorf("%d ends:\n%s", ends, g.events())
+		}
+		g.mustCommit("g", "t", 0, 2)
+		s.Arrive()
+		s.Expire(0, begin)
+		equal(t, []string{"g/t/0=2"}, stored(t, s))
+		time.Sleep(1100 * time.Millisecond)
+		g.mustStop()
+		g = startGateway(t, s, "b")
+		equal(t, []string{"g/t/0=2"}, stored(t, s))
+		g.mustStop()
+	})
+}
+
 // With another number of partitions groups would be looked for where they are not.
 func TestPartitionsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -254,7 +355,7 @@ func TestNewGroupsWhileACheckpointBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := statelogtest.New(1)
 		s.Delay = 10 * time.Millisecond
-		g := startGateway(t, s, "a", func(c *statelog.Config) { c.CheckpointInterval = time.Second })
+		g := startGateway(t, s, "a", func(c *statelog.Config) { c.CheckpointInterval = time.Second / 2 })
 		begun := time.Now() // the tail is looked at every second from now
 		var want []string
 		for i := range 10 {
@@ -264,9 +365,13 @@ func TestNewGroupsWhileACheckpointBegins(t *testing.T) {
 			want = append(want, fmt.Sprintf("g%d/t/0=1", i))
 			time.Sleep(500 * time.Millisecond)
 			equal(t, want, stored(t, s))
+			// So that each look finds something to write a checkpoint of, whether the commit was before it or not.
+			if err := g.SetQuota(t.Context(), "q", map[string]string{"i": fmt.Sprint(i)}); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if n := strings.Count(g.events(), "checkpoint at"); n < 9 {
-			t.Errorf("%d checkpoints", n)
+		if n := strings.Count(g.events(), "checkpoint at"); n != 10 {
+			t.Errorf("%d checkpoints:\n%s", n, g.events())
 		}
 		g.mustStop()
 	})

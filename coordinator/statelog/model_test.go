@@ -9,6 +9,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,10 +43,13 @@ type model struct {
 	mu      sync.Mutex
 	acked   map[string]int64 // guarded by mu; group/topic/partition -> position
 	pending int              // guarded by mu
+	// perhaps has, of each key, what changes that failed after the last one that was acknowledged would have made it, 0 for
+	// nothing.
+	perhaps map[string][]int64 // guarded by mu
 }
 
 func newModel(t *testing.T, seed uint64) *model {
-	m := &model{t: t, rng: rand.New(rand.NewPCG(seed, 0)), storage: statelogtest.New(1), acked: map[string]int64{}}
+	m := &model{t: t, rng: rand.New(rand.NewPCG(seed, 0)), storage: statelogtest.New(1), acked: map[string]int64{}, perhaps: map[string][]int64{}}
 	m.storage.Delay = time.Millisecond
 	m.start()
 	return m
@@ -75,10 +80,12 @@ func (m *model) run() {
 			m.storage.Lose(0, m.rng.IntN(30))
 		case p < 90:
 			time.Sleep(time.Duration(m.rng.IntN(1500)) * time.Millisecond)
-		case p < 97:
+		case p < 95:
 			m.settle()
-		default:
+		case p < 98:
 			m.replace()
+		default:
+			m.crash()
 		}
 	}
 	m.settle()
@@ -95,19 +102,22 @@ func (m *model) change() {
 	m.next++
 	position := m.next
 	var change coordinator.Change
-	var apply func()
+	keys, value := []string{key}, int64(0) // what it makes of them
 	switch p := m.rng.IntN(10); {
 	case p < 7:
 		c := coordinator.OffsetCommitted{TopicPartition: tp, Offset: coordinator.Offset{Position: position, CommittedAt: time.Now()}}
 		if m.rng.IntN(10) == 0 {
 			c.Metadata = fmt.Sprint(m.rng.Perm(200)) // in parts
 		}
-		change, apply = c, func() { m.acked[key] = position }
+		change, value = c, position
 	case p < 9:
-		change, apply = coordinator.OffsetRemoved{TopicPartition: tp}, func() { delete(m.acked, key) }
+		change = coordinator.OffsetRemoved{TopicPartition: tp}
 	default:
-		change, apply = coordinator.GroupRemoved{}, func() {
-			maps.DeleteFunc(m.acked, func(key string, _ int64) bool { return key[:2] == group })
+		change, keys = coordinator.GroupRemoved{}, nil
+		for topic := range 3 {
+			for partition := range 4 {
+				keys = append(keys, fmt.Sprintf("%s/t%d/%d", group, topic, partition))
+			}
 		}
 	}
 	m.mu.Lock()
@@ -120,9 +130,16 @@ func (m *model) change() {
 		m.pending--
 		switch {
 		case err == nil:
-			apply()
+			for _, key := range keys {
+				m.acked[key] = value
+				delete(m.perhaps, key)
+			}
 		case errors.Is(err, statelog.ErrFenced) && owner == m.gateway:
 			m.t.Errorf("the newest gateway was fenced: %v", err)
+		default:
+			for _, key := range keys {
+				m.perhaps[key] = append(m.perhaps[key], value)
+			}
 		}
 	})
 }
@@ -140,13 +157,60 @@ func (m *model) settle() {
 	}
 	var want []string
 	for key, position := range m.acked {
-		want = append(want, fmt.Sprintf("%s=%d", key, position))
+		if position > 0 {
+			want = append(want, fmt.Sprintf("%s=%d", key, position))
+		}
 	}
+	clear(m.perhaps)
 	slices.Sort(want)
 	equal(m.t, want, stored(m.t, m.storage))
 	if m.t.Failed() {
 		m.t.Fatal(m.gateway.events())
 	}
+}
+
+// crash ends the gateway while appends fail, and late ones come before or after: what was acknowledged is there, but for what
+// failed since, which may be. Nothing is lost meanwhile: what the storage loses is safe again only when the gateway has seen it.
+func (m *model) crash() {
+	m.settle()
+	for range m.rng.IntN(30) {
+		switch p := m.rng.IntN(100); {
+		case p < 60:
+			m.change()
+		case p < 75:
+			m.storage.FailNext(1+m.rng.IntN(3), statelogtest.Fault(m.rng.IntN(5)))
+		case p < 85:
+			m.storage.Arrive()
+		default:
+			time.Sleep(time.Duration(m.rng.IntN(50)) * time.Millisecond)
+		}
+	}
+	if err := m.gateway.stop(); err != nil {
+		m.t.Errorf("Run: %v", err)
+	}
+	m.storage.Fail(nil)
+	if m.rng.IntN(2) == 0 {
+		m.storage.Arrive()
+	}
+	events := m.gateway.events()
+	m.start()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found := map[string]int64{}
+	for _, line := range stored(m.t, m.storage) {
+		key, position, _ := strings.Cut(line, "=")
+		found[key], _ = strconv.ParseInt(position, 10, 64)
+	}
+	for key := range maps.Keys(m.acked) {
+		if found[key] != m.acked[key] && !slices.Contains(m.perhaps[key], found[key]) {
+			m.t.Errorf("%s=%d was acknowledged and then failed as %d: it is %d", key, m.acked[key], m.perhaps[key], found[key])
+		}
+	}
+	if m.t.Failed() {
+		m.t.Fatal(events)
+	}
+	clear(m.perhaps)
+	m.acked = found
 }
 
 // replace starts a gateway, with or without the last one still running.

@@ -23,6 +23,8 @@ type partition struct {
 	// The goroutine's own. next is the offset behind the last message known, last the mark of that message.
 	next int64
 	last mark
+	// sequence is that of the last message sent.
+	sequence uint64
 	// unsure is set when the end of an append could not be looked for: the tail must be read before the next one.
 	unsure bool
 	// disagrees says that the log does not come to what is in memory, and until a checkpoint has mended that nothing else is
@@ -56,7 +58,7 @@ type pending struct {
 
 func newPartition(cfg *Config, number int) *partition {
 	return &partition{
-		reader: reader{storage: cfg.Storage, timeout: cfg.StorageTimeout, messages: cfg.ReadMessages, maxRecord: cfg.MaxRecord},
+		reader: newReader(cfg),
 		cfg:    cfg,
 		number: number,
 		writer: writerOf(cfg.BootID),

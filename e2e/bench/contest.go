@@ -53,12 +53,15 @@ func (p plan) contest(ctx context.Context, dir string, out io.Writer) (err error
 
 // operations are what the contestants do in a round, one after the other, on a topic of their own.
 func (p plan) operations() []operation {
-	if p.measure == measureLatency {
-		return []operation{{"single writes", latencyColumns(), singleWrites}}
+	switch p.measure {
+	case measureLatency:
+		return []operation{{"single writes", latencyColumns(), workload.String, singleWrites}}
+	case measureCommits:
+		return commitOperations()
 	}
-	all := []operation{{"produce", throughputColumns(), client.produce}}
+	all := []operation{{"produce", throughputColumns(), workload.String, client.produce}}
 	if p.consume {
-		all = append(all, operation{"consume", throughputColumns(), client.consume})
+		all = append(all, operation{"consume", throughputColumns(), workload.String, client.consume})
 	}
 	return all
 }
@@ -66,6 +69,7 @@ func (p plan) operations() []operation {
 type operation struct {
 	name    string
 	columns []column
+	work    func(w workload) string
 	run     func(c client, ctx context.Context, topic string, w workload) (outcome, error)
 }
 

@@ -6,13 +6,11 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -20,9 +18,6 @@ import (
 const (
 	holdCommand = "hold" // the argument with which the program runs itself
 	heldAnswer  = "held\n"
-
-	exchangeTimeout = 30 * time.Second
-	maxAnswer       = 1 << 20
 )
 
 // hold opens as many connections as each line of in says, in addition to those before, makes an exchange on all that
@@ -67,26 +62,4 @@ func opening() []kmsg.Request {
 	metadata := kmsg.NewPtrMetadataRequest()
 	metadata.Version, metadata.Topics = 12, []kmsg.MetadataRequestTopic{}
 	return []kmsg.Request{versions, metadata}
-}
-
-// exchange writes a request and returns its answer, behind the correlation id.
-func exchange(conn net.Conn, request kmsg.Request) ([]byte, error) {
-	const correlation = 1
-	if err := conn.SetDeadline(time.Now().Add(exchangeTimeout)); err != nil {
-		return nil, err
-	}
-	if _, err := conn.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID("bench")).AppendRequest(nil, request, correlation)); err != nil {
-		return nil, err
-	}
-	var head [8]byte
-	if _, err := io.ReadFull(conn, head[:]); err != nil {
-		return nil, err
-	}
-	size := binary.BigEndian.Uint32(head[:])
-	if got := binary.BigEndian.Uint32(head[4:]); got != correlation || size < 4 || size > maxAnswer {
-		return nil, fmt.Errorf("bench: an answer of %d bytes to request %d", size, got)
-	}
-	body := make([]byte, size-4)
-	_, err := io.ReadFull(conn, body)
-	return body, err
 }

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // spareFiles are what a process needs besides the connections that are counted.
@@ -70,10 +69,8 @@ func (p plan) idleConnections(ctx context.Context, dir string, n int) (row []str
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-time.After(p.settle):
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := pause(ctx, p.settle); err != nil {
+		return nil, err
 	}
 	settled, err := each()
 	if err != nil {

@@ -41,6 +41,8 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	switch p.measure {
 	case measureIdle:
 		return p.idle(ctx, dir, out)
+	case measureHeartbeats:
+		return p.heartbeats(ctx, dir, out)
 	default:
 		return p.contest(ctx, dir, out)
 	}

@@ -17,6 +17,8 @@ const (
 	measureThroughput = "throughput" // produce and consume as fast as the client can
 	measureLatency    = "latency"    // one record at a time, the next one when it is acknowledged
 	measureIdle       = "idle"       // memory for connections that do nothing
+	measureCommits    = "commits"    // offsets, by many groups at once
+	measureHeartbeats = "heartbeats" // processor time and memory for groups that do nothing
 )
 
 // The clients, by the names that -clients takes.
@@ -24,7 +26,7 @@ const (
 	clientFranz = "franz"
 	clientJava  = "java"
 	clientSDK   = "sdk"
-	clientRaw   = "raw" // for single writes only
+	clientRaw   = "raw" // for single writes and commits only
 )
 
 // plan says what is measured.
@@ -37,12 +39,16 @@ type plan struct {
 	acks          []string
 	batches       []int // bytes, for Java: the other clients fill batches as their defaults say
 	pairs, warmUp int   // rounds that count, and those before that do not
-	records       int   // in one run
+	records       int   // in one run; of commits: how many
 	perCall       int   // messages that the SDK sends or polls in one call
 	consume       bool
 	settings      []string // variables of the gateway, NAME=value
 	connections   []int
 	settle        time.Duration
+	groups        int
+	members       int           // of each group
+	interval      time.Duration // of heartbeats
+	window        time.Duration
 }
 
 // presets are the arguments behind the tables of docs/performance.md.
@@ -59,6 +65,9 @@ func presets() map[string][]string {
 		"latency": {"-measure=latency", "-targets=embedded-memory,separate", "-clients=franz,raw,sdk", "-sizes=100", "-partitions=1", "-acks=all",
 			"-pairs=10", "-records=2000"},
 		"idle": {"-measure=idle"},
+		"commits": {"-measure=commits", "-targets=embedded-memory,embedded-durable,kafka", "-clients=raw", "-sizes=100", "-partitions=1", "-acks=all",
+			"-pairs=10", "-warm-up=3", "-records=20000"},
+		"heartbeats": {"-measure=heartbeats", "-targets=embedded-memory", "-groups=1000", "-connections=300,3000"},
 	}
 }
 
@@ -67,11 +76,11 @@ func parsePlan(args []string, onError flag.ErrorHandling) (plan, error) {
 	var p plan
 	var preset string
 	flags := flag.NewFlagSet("bench", onError)
-	flags.StringVar(&preset, "preset", "", "the arguments of a table in docs/performance.md: sdk, kafka, kafka-consume, cpu, latency or idle; others override them")
-	flags.StringVar(&p.measure, "measure", measureThroughput, "throughput, latency (of single writes) or idle (memory for connections)")
+	flags.StringVar(&preset, "preset", "", "the arguments of a table in docs/performance.md: sdk, kafka, kafka-consume, cpu, latency, idle, commits or heartbeats; others override them")
+	flags.StringVar(&p.measure, "measure", measureThroughput, "throughput, latency (of single writes), idle (memory for connections), commits (of offsets) or heartbeats (what groups cost)")
 	flags.Func("targets", "kinds of the harness: embedded-memory, embedded-durable, separate, iggy (at IGGY_ADDR), kafka; default all that are there", words(&p.targets))
 	p.clients = []string{clientFranz, clientJava, clientSDK}
-	flags.Func("clients", "franz, java (Kafka's perf tools), sdk (Iggy's own), raw (ready-made requests, for latency); default the first three", words(&p.clients))
+	flags.Func("clients", "franz, java (Kafka's perf tools), sdk (Iggy's own), raw (ready-made requests, for latency and commits); default the first three", words(&p.clients))
 	p.sizes, p.partitions, p.batches = []int{100, 1024}, []int{1, 8, 100}, []int{16 << 10, 64 << 10}
 	flags.Func("sizes", "bytes of a record; default 100,1024", numbers(&p.sizes))
 	flags.Func("partitions", "partitions of the topic; default 1,8,100", numbers(&p.partitions))
@@ -80,13 +89,17 @@ func parsePlan(args []string, onError flag.ErrorHandling) (plan, error) {
 	flags.Func("acks", "acknowledgements; default 1,all", words(&p.acks))
 	flags.IntVar(&p.pairs, "pairs", 1, "rounds in which everybody has a turn; 10 or more for figures to quote")
 	flags.IntVar(&p.warmUp, "warm-up", 1, "rounds before them, after each start of the servers")
-	flags.IntVar(&p.records, "records", 100_000, "records of a run")
+	flags.IntVar(&p.records, "records", 100_000, "records of a run, or commits")
 	flags.IntVar(&p.perCall, "per-call", 1_000, "messages in one call of the SDK")
 	flags.BoolVar(&p.consume, "consume", true, "read the records back")
 	flags.Func("settings", "variables of the gateway: IGGY_KAFKA_FETCH_COMPRESSION=lz4,GOGC=200", words(&p.settings))
 	p.connections = []int{1_000, 10_000}
-	flags.Func("connections", "idle: how many; default 1000,10000", numbers(&p.connections))
+	flags.Func("connections", "idle, heartbeats: how many; default 1000,10000", numbers(&p.connections))
 	flags.DurationVar(&p.settle, "settle", 130*time.Second, "idle: wait for the garbage collector, which the Go runtime runs every two minutes")
+	flags.IntVar(&p.groups, "groups", 100, "commits, heartbeats: groups")
+	flags.IntVar(&p.members, "members", 3, "heartbeats: members of a group; -connections are multiples of it")
+	flags.DurationVar(&p.interval, "interval", 3*time.Second, "heartbeats: of each member")
+	flags.DurationVar(&p.window, "window", 30*time.Second, "heartbeats: how long they go on")
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}
@@ -110,7 +123,7 @@ func (p plan) validate() error {
 		flag           string
 		given, allowed []string
 	}{
-		{"measure", []string{p.measure}, []string{measureThroughput, measureLatency, measureIdle}},
+		{"measure", []string{p.measure}, []string{measureThroughput, measureLatency, measureIdle, measureCommits, measureHeartbeats}},
 		{"clients", p.clients, []string{clientFranz, clientJava, clientSDK, clientRaw}},
 		{"acks", p.acks, []string{"1", "all"}},
 	} {
@@ -120,8 +133,11 @@ func (p plan) validate() error {
 			}
 		}
 	}
-	if p.pairs < 1 || p.records < 1 || p.perCall < 1 || p.warmUp < 0 {
-		return fmt.Errorf("bench: -pairs, -records and -per-call must be positive, -warm-up not negative")
+	if p.pairs < 1 || p.records < 1 || p.perCall < 1 || p.groups < 1 || p.members < 1 || p.interval < time.Millisecond || p.warmUp < 0 {
+		return fmt.Errorf("bench: -pairs, -records, -per-call, -groups, -members and -interval must be positive, -warm-up not negative")
+	}
+	if p.measure == measureHeartbeats && slices.ContainsFunc(p.connections, func(n int) bool { return n%p.members != 0 }) {
+		return fmt.Errorf("bench: -connections must be multiples of -members")
 	}
 	return nil
 }
@@ -131,6 +147,7 @@ type workload struct {
 	size, partitions int
 	acks             string
 	records, perCall int
+	groups           int
 }
 
 // workloads lists all combinations, in the order of the flags.
@@ -139,7 +156,7 @@ func (p plan) workloads() []workload {
 	for _, size := range p.sizes {
 		for _, partitions := range p.partitions {
 			for _, acks := range p.acks {
-				all = append(all, workload{size, partitions, acks, p.records, p.perCall})
+				all = append(all, workload{size, partitions, acks, p.records, p.perCall, p.groups})
 			}
 		}
 	}

@@ -44,6 +44,8 @@ func TestParsePlanFails(t *testing.T) {
 		{"-sizes 1,x", "no positive number"},
 		{"-partitions 0", "no positive number"},
 		{"-pairs 0", "must be positive"},
+		{"-groups 0", "must be positive"},
+		{"-preset heartbeats -connections 30,31", "multiples of -members"},
 		{"rest", "unexpected argument"},
 	} {
 		_, err := parsePlan(strings.Fields(test.args), flag.ContinueOnError)

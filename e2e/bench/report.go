@@ -12,7 +12,7 @@ import (
 
 // The values of a sample.
 const (
-	rate        = iota // records/s
+	rate        = iota // records/s, or what else an operation consists of
 	p50                // ms
 	p99                // ms
 	gatewayCPU         // s per million records
@@ -135,7 +135,7 @@ func (r *results) print(out io.Writer, pairs int, w workload) error {
 	if len(rows) == 1 {
 		return nil
 	}
-	_, err := fmt.Fprintf(out, "%s: %v; rounds: %d\n\n%s\n", r.operation.name, w, pairs, table(rows))
+	_, err := fmt.Fprintf(out, "%s: %s; rounds: %d\n\n%s\n", r.operation.name, r.operation.work(w), pairs, table(rows))
 	return err
 }
 

@@ -17,7 +17,7 @@ import (
 func TestPrint(t *testing.T) {
 	gateway, kafka := &harness.Target{Name: "separate"}, &harness.Target{Name: "kafka"}
 	r := results{
-		operation: operation{name: "produce", columns: throughputColumns()},
+		operation: operation{name: "produce", columns: throughputColumns(), work: workload.String},
 		contestants: []contestant{
 			{target: gateway, name: clientFranz}, {target: gateway, name: clientSDK}, {target: kafka, name: clientFranz}, {target: kafka, name: "java 16 KiB"},
 		},

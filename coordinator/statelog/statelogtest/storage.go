@@ -57,11 +57,18 @@ func (p *partition) next() int64 { return p.first + int64(len(p.messages)) }
 
 func (p *partition) append(messages []statelog.Message) int64 {
 	base := p.next()
-	for i, m := range messages {
-		m.Offset, m.Payload = base+int64(i), slices.Clone(m.Payload)
-		p.messages = append(p.messages, m)
-	}
+	p.messages = append(p.messages, clone(messages, base)...)
 	return base
+}
+
+// clone returns the messages with offsets from base on, payloads and all: those of an append are the caller's again.
+func clone(messages []statelog.Message, base int64) []statelog.Message {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		m := &messages[i]
+		m.Offset, m.Payload = base+int64(i), slices.Clone(m.Payload)
+	}
+	return messages
 }
 
 // New returns a storage with so many empty partitions.
@@ -117,7 +124,7 @@ func (s *Storage) Append(ctx context.Context, partition int, messages []statelog
 	case Unanswered:
 		p.append(messages)
 	case Late:
-		p.late = append(p.late, slices.Clone(messages))
+		p.late = append(p.late, clone(messages, 0))
 	case Cut:
 		p.append(messages[:len(messages)/2])
 	}
@@ -125,14 +132,14 @@ func (s *Storage) Append(ctx context.Context, partition int, messages []statelog
 }
 
 // Read implements statelog.Storage.
-func (s *Storage) Read(ctx context.Context, partition int, from int64, max int) ([]statelog.Message, error) {
+func (s *Storage) Read(ctx context.Context, partition int, from int64, limit int) ([]statelog.Message, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	p := &s.partitions[partition]
 	from = min(from-min(from, p.first), int64(len(p.messages)))
-	return slices.Clone(p.messages[from:min(from+int64(max), int64(len(p.messages)))]), nil
+	return slices.Clone(p.messages[from:min(from+int64(limit), int64(len(p.messages)))]), nil
 }
 
 // Fail asks a function what becomes of each append from now on; nil: nothing unusual.

@@ -87,7 +87,7 @@ func (a *API) checkCommit(req *kmsg.OffsetCommitRequest, view *bridge.TopicView,
 			default:
 				places = append(places, code)
 				commit.Offsets = append(commit.Offsets, coordinator.OffsetCommit{
-					TopicPartition: coordinator.TopicPartition{Topic: t.Name, Partition: p.Partition},
+					TopicPartition: groupPartition(in.Topic, p.Partition),
 					TopicID:        id,
 					Offset:         p.Offset, LeaderEpoch: p.LeaderEpoch, Metadata: text(p.Metadata),
 				})

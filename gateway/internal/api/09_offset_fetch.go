@@ -85,7 +85,7 @@ func offsetQueries(group *kmsg.OffsetFetchRequestGroup) []coordinator.OffsetQuer
 	for i := range group.Topics {
 		t := &group.Topics[i]
 		for _, p := range t.Partitions {
-			queries = append(queries, coordinator.OffsetQuery{TopicPartition: coordinator.TopicPartition{Topic: t.Topic, Partition: p}})
+			queries = append(queries, coordinator.OffsetQuery{TopicPartition: groupPartition(t.Topic, p)})
 		}
 	}
 	return queries

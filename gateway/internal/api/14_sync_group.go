@@ -32,11 +32,21 @@ func (a *API) syncGroup(_ context.Context, conn *server.Conn, req *wire.Request)
 			}
 			conn.GiveBack(req)
 		}
-		waiting, cancel := a.parked(ctx)
-		defer cancel()
-		result, err := a.Groups.Sync(waiting, body.Group, sync)
+		result, err := a.sync(ctx, body.Group, sync)
 		return a.synced(ctx, body, result, err)
 	}
+}
+
+// sync waits for a member's assignment. Who brings the assignments waits for nothing but the storage, which the coordinator
+// sets no limit.
+func (a *API) sync(ctx context.Context, group string, sync coordinator.Sync) (coordinator.SyncResult, error) {
+	ctx, cancel := a.parked(ctx)
+	defer cancel()
+	if len(sync.Assignments) > 0 {
+		ctx, cancel = context.WithTimeout(ctx, groupTimeout)
+		defer cancel()
+	}
+	return a.Groups.Sync(ctx, group, sync)
 }
 
 func assignmentsSize(assignments []coordinator.Assignment) int {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -138,19 +139,8 @@ func (a *API) createTopic(ctx context.Context, req *kmsg.CreateTopicsRequest, t 
 	if req.ValidateOnly {
 		// A broker answers the id of a topic that it then does not create.
 		_, _ = io.ReadFull(a.Rand, id[:])
-	} else {
-		topic, err := a.Bridge.CreateTopic(ctx, a.Bridge.Self(), spec)
-		if err != nil {
-			no := a.refusalOf(opCreateTopics, err)
-			if no.code == topicAlreadyExists {
-				no.text = fmt.Sprintf("Topic '%s' already exists.", t.Topic)
-			}
-			return refusedTopic(t.Topic, no)
-		}
-		if no := a.keepSettings(ctx, topic, t.Configs); no != nil {
-			return refusedTopic(t.Topic, no)
-		}
-		id = topic.ID
+	} else if id, no = a.makeTopic(ctx, spec, settingsToKeep(t.Configs)); no != nil {
+		return refusedTopic(t.Topic, no)
 	}
 	made[bridge.CollisionKey(t.Topic)] = t.Topic
 
@@ -278,29 +268,50 @@ func setRetention(spec *bridge.TopicSpec, configs []kmsg.CreateTopicsRequestTopi
 	}
 }
 
-// keepSettings stores the settings of a new topic that Iggy has no place for. A topic that would be without them is
-// taken back: whoever asked tries again.
-func (a *API) keepSettings(ctx context.Context, t *bridge.Topic, configs []kmsg.CreateTopicsRequestTopicConfig) *refusal {
+// settingsToKeep are those that Iggy has no place for.
+func settingsToKeep(configs []kmsg.CreateTopicsRequestTopicConfig) map[string]string {
 	settings := map[string]string{}
 	for i := range configs {
 		if name := configs[i].Name; name != topicconfig.RetentionMs && name != topicconfig.RetentionBytes {
 			settings[name] = *configs[i].Value
 		}
 	}
+	return settings
+}
+
+// takeBackTime bounds the removal of a topic that could not be made whole also when its request has used its own time up.
+const takeBackTime = 5 * time.Second
+
+// makeTopic creates a topic and stores its settings. A topic that would be without them is taken back, so that whoever
+// asked may try again; where they cannot be stored in any case, none is made.
+func (a *API) makeTopic(ctx context.Context, spec bridge.TopicSpec, settings map[string]string) (bridge.TopicID, *refusal) {
+	if len(settings) > 0 && !a.ownsState() {
+		return bridge.TopicID{}, refuse(notController, textNotController)
+	}
+	t, err := a.Bridge.CreateTopic(ctx, a.Bridge.Self(), spec)
+	if err != nil {
+		no := a.refusalOf(opCreateTopics, err)
+		if no.code == topicAlreadyExists {
+			no.text = fmt.Sprintf("Topic '%s' already exists.", spec.Name)
+		}
+		return bridge.TopicID{}, no
+	}
 	if len(settings) == 0 {
-		return nil
+		return t.ID, nil
 	}
-	err := a.Topics.SetTopicSettings(ctx, t.ID.String(), t.Name, settings)
+	err = a.Topics.SetTopicSettings(ctx, t.ID.String(), t.Name, settings)
 	if err == nil {
-		return nil
+		return t.ID, nil
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTime)
+	defer cancel()
 	if err := a.Bridge.DeleteTopic(ctx, a.Bridge.Self(), t); err != nil {
 		a.logFailure("topic without its settings not taken back", err)
 	}
 	if errors.Is(err, coordinator.ErrNotCoordinator) || errors.Is(err, coordinator.ErrLoadInProgress) {
-		return refuse(notController, textNotController) // another gateway has the state, or this one not yet
+		return bridge.TopicID{}, refuse(notController, textNotController)
 	}
-	return refuse(requestTimedOut, textTimedOut)
+	return bridge.TopicID{}, refuse(requestTimedOut, textTimedOut)
 }
 
 // scaled multiplies a validated number; negative ones and those too large mean unlimited.

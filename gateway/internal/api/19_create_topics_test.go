@@ -4,6 +4,7 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -287,5 +288,61 @@ func TestCreateTopicsRace(t *testing.T) {
 	}
 	if want := map[string]int{"0": 1, "36: Topic '" + name + "' already exists.": 19}; cmp.Diff(want, count) != "" {
 		t.Errorf("answers %v", count)
+	}
+}
+
+// stuckOnce is an api.TopicStore whose first change takes its caller's whole time, as when Iggy does not answer.
+type stuckOnce struct {
+	api.TopicStore
+	asked int
+}
+
+func (s *stuckOnce) SetTopicSettings(ctx context.Context, id, name string, settings map[string]string) error {
+	if s.asked++; s.asked == 1 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.TopicStore.SetTopicSettings(ctx, id, name, settings)
+}
+
+// A topic whose settings are not stored within the request's time is taken back, so that the next try finds no such topic.
+func TestCreateTopicsTakenBack(t *testing.T) {
+	gw := start(t, setup{deps: func(deps *api.Deps) { deps.Topics = &stuckOnce{TopicStore: deps.Topics} }})
+	c := gw.dial(t)
+	req := createRequest(7, withConfig(newTopicSpec(newName(), 1, 1), "max.message.bytes", kmsg.StringPtr("1000")))
+	req.TimeoutMillis = 50
+	if got := ask[*kmsg.CreateTopicsResponse](c, req); got.Topics[0].ErrorCode != codeTimedOut {
+		t.Fatal(created(got, 0))
+	}
+	if _, ok := view(t, gw).ByName(req.Topics[0].Topic); ok {
+		t.Error("the topic is there, without its settings")
+	}
+	req.TimeoutMillis = 10_000
+	got := ask[*kmsg.CreateTopicsResponse](c, req)
+	if got.Topics[0].ErrorCode != 0 {
+		t.Fatal("again: ", created(got, 0))
+	}
+	if _, ok := gw.state.Log.TopicSettings(bridge.TopicID(got.Topics[0].TopicID).String()); !ok {
+		t.Error("the topic's settings are not kept")
+	}
+}
+
+// A gateway that another one has replaced makes no topic whose settings it could not keep; others it makes.
+func TestCreateTopicsFenced(t *testing.T) {
+	store := &stuckOnce{}
+	gw := start(t, setup{deps: func(deps *api.Deps) {
+		fenced := make(chan struct{})
+		close(fenced)
+		deps.Fenced, deps.Topics = fenced, store
+	}})
+	c := gw.dial(t)
+	plain := newTopicSpec(newName(), 1, 1)
+	kept := withConfig(newTopicSpec(newName(), 1, 1), "max.message.bytes", kmsg.StringPtr("1000"))
+	got := ask[*kmsg.CreateTopicsResponse](c, createRequest(7, plain, kept))
+	if got.Topics[0].ErrorCode != 0 || got.Topics[1].ErrorCode != 41 {
+		t.Error(created(got, 0), created(got, 1))
+	}
+	if store.asked != 0 {
+		t.Error("a topic was made first")
 	}
 }

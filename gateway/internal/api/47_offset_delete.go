@@ -63,7 +63,7 @@ func checkOffsetDelete(req *kmsg.OffsetDeleteRequest, view *bridge.TopicView) ([
 				continue
 			}
 			places = append(places, &out.Partitions[j].ErrorCode)
-			event.Partitions = append(event.Partitions, coordinator.TopicPartition{Topic: in.Topic, Partition: p})
+			event.Partitions = append(event.Partitions, groupPartition(in.Topic, p))
 		}
 	}
 	return topics, places, event

@@ -202,6 +202,37 @@ func TestOffsetsOfRecreatedTopic(t *testing.T) {
 	}
 }
 
+// The topic view may be older than a deletion by others. A commit of that time is one of the topic that was deleted: whoever
+// sends it has read nothing else. It is answered, and never shown as an offset of the new topic; the next one is.
+func TestCommitRightAfterRecreation(t *testing.T) {
+	gw := start(t, setup{bridge: func(cfg *bridge.Config) { cfg.TopicViewAge = time.Hour }})
+	topic := gw.createTopic(t, newName(), 1)
+	view(t, gw)
+	others, err := bridge.Open(t.Context(), bridge.Config{
+		Addr: gw.iggy.Addr().String(), Username: "iggy", Password: "iggy", Names: bridge.NewNames("kafka"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer others.Close(t.Context())
+	if err := others.DeleteTopic(t.Context(), others.Self(), topic); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := others.CreateTopic(t.Context(), others.Self(), bridge.TopicSpec{Name: topic.Name, Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	c := gw.dial(t)
+	for _, want := range []string{"-1", "7"} {
+		if got := commitCodes(ask[*kmsg.OffsetCommitResponse](c, commitRequest(commitVersion, "g", "", -1, part{topic: topic.Name, offset: 7}))); got != "[0]" {
+			t.Errorf("commit: %s", got)
+		}
+		view(t, gw)
+		if got := committed(ask[*kmsg.OffsetFetchResponse](c, committedRequest(7, "g", part{topic: topic.Name}))); got != "0 "+topic.Name+"[0: "+want+" -1  0]" {
+			t.Errorf("committed: %s, want %s", got, want)
+		}
+	}
+}
+
 // Settings that Iggy has no place for are kept under the topic's id, and go with it.
 func TestTopicSettingsAreKept(t *testing.T) {
 	gw := start(t, setup{})

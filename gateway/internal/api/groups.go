@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
-// groupTimeout bounds what waits for the group state to be durable, as a broker's offsets.commit.timeout.ms does.
+// groupTimeout bounds what waits for the group state to be durable, as a broker's offsets.commit.timeout.ms does: commits,
+// removals, and the assignment that a leader brings.
 const groupTimeout = 5 * time.Second
 
 // parked is the context of a request that waits for other members. The coordinator ends the wait; so does the gateway's
@@ -37,6 +39,16 @@ func (a *API) fenced() bool {
 	}
 }
 
+// ownsState says whether what is to be remembered can be: the state is loaded, and no other gateway has taken it over.
+func (a *API) ownsState() bool {
+	select {
+	case <-a.Groups.Loaded():
+		return !a.fenced()
+	default:
+		return false
+	}
+}
+
 // groupTopics is the topic view for a request about groups. Without Iggy there are no topics.
 func (a *API) groupTopics(ctx context.Context, refs []topicRef) (*bridge.TopicView, error) {
 	if a.Bridge == nil {
@@ -48,6 +60,12 @@ func (a *API) groupTopics(ctx context.Context, refs []topicRef) (*bridge.TopicVi
 // partitionKnown says whether a topic has a partition of that number.
 func partitionKnown(t *bridge.Topic, partition int32) bool {
 	return t != nil && partition >= 0 && partition < t.Partitions
+}
+
+// groupPartition is what the coordinator keeps an offset under: the topic's name as clients say it, which is also the one
+// that a topic view has.
+func groupPartition(topic string, partition int32) coordinator.TopicPartition {
+	return coordinator.TopicPartition{Topic: topic, Partition: partition}
 }
 
 // reserveAnswer is reserve for an answer that has to be whole: one above the largest closes the connection.

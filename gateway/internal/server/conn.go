@@ -24,8 +24,8 @@ const (
 
 // Conn is one client connection. Its exported methods are for handlers and safe for concurrent use.
 //
-// One goroutine serves it, the reader, and one more for each request that waits for its answer. All of them end before
-// serve returns.
+// One goroutine serves it, the reader, and one more for each request that may wait long for its answer. All of them end
+// before serve returns.
 type Conn struct {
 	id       uint64
 	server   *Server

@@ -10,7 +10,7 @@
 //	socket ──▶│ length, key, version ▶ memory ▶ frame ▶ walk ▶ kmsg  │──▶ Handler.Start, one at a time
 //	          └──────────────────────────────────────────────────────┘        │
 //	                        pipeline: MaxInFlight requests in order           ▼
-//	          ┌ who completed the first one ─────────┐      Pending, each on its goroutine ▶ encode
+//	          ┌ who completed the first one ─────────┐      Pending, long ones on goroutines ▶ encode
 //	socket ◀──│ what is complete at the front, writev│◀─────────────────┘
 //	          └──────────────────────────────────────┘
 //

@@ -26,10 +26,11 @@ type Handler interface {
 	Start(ctx context.Context, conn *Conn, req *wire.Request) Pending
 }
 
-// Pending waits for one answer. It is called once, on a goroutine of its own.
+// Pending waits for one answer. It is called once: for Produce, Fetch, JoinGroup and SyncGroup, whose answers may wait for
+// other clients, on a goroutine of its own, for others on the one that reads the connection.
 //
 // ctx ends when the connection closes or when a shutdown's drain is over; the Pending must then return soon, its
-// result is dropped. An error means that the peer broke the protocol or cannot be answered: what was asked before
+// result is dropped. Only who has a goroutine of its own is told at once that the client is gone. An error means that the peer broke the protocol or cannot be answered: what was asked before
 // is answered, then the connection closes. A Kafka failure is no error but an error code in the reply.
 type Pending func(ctx context.Context) (Reply, error)
 

@@ -244,6 +244,12 @@ func metadata() *kmsg.MetadataRequest {
 	return req
 }
 
+func joinGroup() *kmsg.JoinGroupRequest {
+	req := kmsg.NewPtrJoinGroupRequest()
+	req.Version = 5
+	return req
+}
+
 func apiVersions(version int16) *kmsg.ApiVersionsRequest {
 	req := kmsg.NewPtrApiVersionsRequest()
 	req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = version, "test", "1.0"

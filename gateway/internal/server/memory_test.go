@@ -188,7 +188,7 @@ func TestBehindParked(t *testing.T) {
 	}
 	inBubble(t, cfg, handler, func(f *fixture) {
 		c := f.dial()
-		go c.Write(slices.Concat(frame(1, metadata()), frame(2, largeProduce(100<<10)), frame(3, fetch())))
+		go c.Write(slices.Concat(frame(1, joinGroup()), frame(2, largeProduce(100<<10)), frame(3, fetch())))
 		synctest.Wait()
 		time.Sleep(5 * time.Minute)
 		for name, b := range map[string]*budget.Budget{"frame": cfg.FrameBudget, "decode": cfg.DecodeBudget, "response": cfg.ResponseBudget} {

@@ -18,14 +18,22 @@ const budgetedFrame = 64<<10 + 1
 const preambleSize = 8
 
 const (
-	produceKey = 0
-	fetchKey   = 1
+	produceKey   = 0
+	fetchKey     = 1
+	joinGroupKey = 11
+	syncGroupKey = 14
 )
 
 // mayOverlap says whether a request may begin while earlier ones of its kind are unanswered. Clients pipeline these two;
 // everything else waits for what came before, and is waited for, as on Kafka, which serves one request of a connection at
 // a time.
 func mayOverlap(key int16) bool { return key == produceKey || key == fetchKey }
+
+// mayPark says whether the answer to a request may wait for other clients. Then the client may give up meanwhile, so the
+// reader goes on reading; any other request it answers itself, which spares a goroutine.
+func mayPark(key int16) bool {
+	return mayOverlap(key) || key == joinGroupKey || key == syncGroupKey
+}
 
 // readLoop reads and begins requests until there is a reason to stop. Before it waits for answers it waits for the next
 // request, so that it sees at once when the client of a parked one goes away.
@@ -54,7 +62,11 @@ func (c *Conn) readLoop() closing {
 		c.requests.Add(1)
 		c.pipeline.add(ex)
 		pending := c.start(ex.req)
-		c.pending.Go(func() { c.answer(ex, pending) })
+		if mayPark(p.Key) {
+			c.pending.Go(func() { c.answer(ex, pending) })
+		} else {
+			c.answer(ex, pending)
+		}
 	}
 }
 

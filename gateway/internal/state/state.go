@@ -97,7 +97,7 @@ func (s *State) run(ctx context.Context, b *bridge.Bridge) {
 		return s.failure(s.Log.Run(s.failed))
 	})
 	s.running.Go(func() error {
-		sweeper{s.Groups, s.Log, b, s.logger}.run(owning)
+		newSweeper(s.Groups, s.Log, b, s.logger).run(owning)
 		return nil
 	})
 }

@@ -24,11 +24,21 @@ const stateTopic = "state"
 // open returns a bridge to a new Iggy.
 func open(t *testing.T) *bridge.Bridge {
 	t.Helper()
+	return connect(t, startIggy(t))
+}
+
+func startIggy(t *testing.T) *embedded.Server {
+	t.Helper()
 	iggy, err := embedded.Start(t.Context(), embedded.Config{InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { iggy.Close() })
+	return iggy
+}
+
+func connect(t *testing.T, iggy *embedded.Server) *bridge.Bridge {
+	t.Helper()
 	b, err := bridge.Open(t.Context(), bridge.Config{
 		Addr: iggy.Addr().String(), Username: "iggy", Password: "iggy", Names: bridge.NewNames("kafka"), InternalTopics: []string{stateTopic},
 	})
@@ -43,7 +53,7 @@ func open(t *testing.T) *bridge.Bridge {
 func run(t *testing.T, b *bridge.Bridge) *State {
 	t.Helper()
 	s, err := Start(t.Context(), Config{
-		Groups: coordinator.DefaultConfig(), Bridge: b, Topic: stateTopic, Partitions: 1, Expiry: time.Hour, Logger: slog.New(slog.DiscardHandler),
+		Groups: coordinator.DefaultConfig(), Bridge: b, Topic: stateTopic, Partitions: 1, Expiry: 90 * 24 * time.Hour, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -104,69 +114,143 @@ func kept(t *testing.T, s *State) string {
 	return fmt.Sprint(names)
 }
 
-func view(t *testing.T, b *bridge.Bridge) *bridge.TopicView {
+// testSweeper returns a sweeper that sweeps when it is told to, beside the state's own, which looks every 30 s.
+func testSweeper(s *State, b *bridge.Bridge) *sweeper {
+	return newSweeper(s.Groups, s.Log, b, slog.New(slog.DiscardHandler))
+}
+
+func mustSweep(t *testing.T, sweep *sweeper) {
 	t.Helper()
-	v, err := b.TopicsWithin(t.Context(), 0)
-	if err != nil {
+	if err := sweep.sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return v
+}
+
+func keepSettings(t *testing.T, s *State, topics ...*bridge.Topic) {
+	t.Helper()
+	for _, topic := range topics {
+		if err := s.Log.SetTopicSettings(t.Context(), topic.ID.String(), topic.Name, map[string]string{"a": "b"}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // What belongs to a topic that was seen and is gone is dropped, and so is what belongs to an earlier topic of a name. A topic
-// that is merely not there keeps its offsets: the topic map may be missing.
+// that is merely not there keeps its offsets and settings: the topic map may be missing.
 func TestSweep(t *testing.T) {
 	b := open(t)
 	s := run(t, b)
-	sweep := sweeper{s.Groups, s.Log, b, slog.New(slog.DiscardHandler)}
 	stays, goes, again := create(t, b, "stays"), create(t, b, "goes"), create(t, b, "again")
-	for _, topic := range []*bridge.Topic{stays, goes, again} {
+	elsewhere := create(t, b, "elsewhere")
+	for _, topic := range []*bridge.Topic{stays, goes, again, elsewhere} {
 		commit(t, s, topic.Name, topic.ID.String())
 	}
-	commit(t, s, "elsewhere", "an id that nobody has seen")
-	if err := s.Log.SetTopicSettings(t.Context(), goes.ID.String(), goes.Name, map[string]string{"a": "b"}); err != nil {
-		t.Fatal(err)
-	}
-	before := view(t, b)
+	keepSettings(t, s, goes, again, elsewhere)
+	remove(t, b, elsewhere)
 	remove(t, b, again)
 	create(t, b, again.Name)
-	if err := sweep.sweep(t.Context(), nil, view(t, b)); err != nil {
-		t.Fatal(err)
-	}
+
+	sweep := testSweeper(s, b)
+	mustSweep(t, sweep)
 	if got := kept(t, s); got != "[elsewhere goes stays]" {
 		t.Errorf("after the first look: %s", got)
 	}
-	remove(t, b, goes)
-	if err := sweep.sweep(t.Context(), before, view(t, b)); err != nil {
-		t.Fatal(err)
+	if got := withSettings(s, goes, again, elsewhere); got != "[goes elsewhere]" {
+		t.Errorf("settings after the first look: %s", got)
 	}
+	remove(t, b, goes)
+	mustSweep(t, sweep)
 	if got := kept(t, s); got != "[elsewhere stays]" {
 		t.Errorf("after the second look: %s", got)
 	}
-	if ids := s.Log.Topics(); len(ids) != 0 {
-		t.Errorf("settings of %v", ids)
+	if got := withSettings(s, goes, again, elsewhere); got != "[elsewhere]" {
+		t.Errorf("settings after the second look: %s", got)
 	}
+}
+
+// withSettings says which topics have settings.
+func withSettings(s *State, topics ...*bridge.Topic) string {
+	var names []string
+	for _, topic := range topics {
+		if _, ok := s.Log.TopicSettings(topic.ID.String()); ok {
+			names = append(names, topic.Name)
+		}
+	}
+	return fmt.Sprint(names)
 }
 
 // A sweep that fails is no sweep: the next one drops what this one could not.
 func TestSweepFails(t *testing.T) {
 	b := open(t)
 	s := run(t, b)
-	sweep := sweeper{s.Groups, s.Log, b, slog.New(slog.DiscardHandler)}
-	topic := create(t, b, "goes")
-	commit(t, s, topic.Name, topic.ID.String())
-	before := view(t, b)
-	remove(t, b, topic)
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := sweep.sweep(canceled, nil, before); err == nil {
-		t.Error("a first look that could not ask")
+	again, goes := create(t, b, "again"), create(t, b, "goes")
+	commit(t, s, again.Name, again.ID.String())
+	commit(t, s, goes.Name, goes.ID.String())
+	remove(t, b, again)
+	create(t, b, again.Name)
+	sweep := testSweeper(s, b)
+	fail := func() {
+		t.Helper()
+		if _, err := b.Topics(t.Context()); err != nil { // so that it fails later than with that
+			t.Fatal(err)
+		}
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := sweep.sweep(canceled); err == nil {
+			t.Error("a look that could not ask")
+		}
 	}
-	if err := sweep.sweep(canceled, before, view(t, b)); err == nil {
-		t.Error("a look that could not drop")
-	}
-	if got := kept(t, s); got != "[goes]" {
+	fail()
+	if got := kept(t, s); got != "[again goes]" {
 		t.Errorf("kept %s", got)
+	}
+	mustSweep(t, sweep)
+	if got := kept(t, s); got != "[goes]" {
+		t.Errorf("kept after the first look: %s", got)
+	}
+	remove(t, b, goes)
+	fail()
+	mustSweep(t, sweep)
+	if got := kept(t, s); got != "[]" {
+		t.Errorf("kept after the second look: %s", got)
+	}
+}
+
+// Offsets of a topic that was made anew a moment ago are not those of the one that it replaces.
+func TestSweepWithAnOldView(t *testing.T) {
+	iggy := startIggy(t)
+	b, others := connect(t, iggy), connect(t, iggy)
+	s := run(t, b)
+	old := create(t, b, "again")
+	if _, err := b.TopicsWithin(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, others, old)
+	commit(t, s, old.Name, create(t, others, old.Name).ID.String())
+	mustSweep(t, testSweeper(s, b))
+	if got := kept(t, s); got != "[again]" {
+		t.Errorf("kept %s", got)
+	}
+}
+
+// A removal that was asked for and not written is asked for again; so is that of what was committed meanwhile by somebody
+// who had not seen yet that the topic is gone.
+func TestSweepAgain(t *testing.T) {
+	b := open(t)
+	s := run(t, b)
+	topic := create(t, b, "goes")
+	sweep := testSweeper(s, b)
+	mustSweep(t, sweep)
+	remove(t, b, topic)
+	mustSweep(t, sweep)
+	commit(t, s, topic.Name, topic.ID.String())
+	mustSweep(t, sweep)
+	if got := kept(t, s); got != "[]" {
+		t.Errorf("kept %s", got)
+	}
+	mustSweep(t, sweep)
+	if len(sweep.gone) != 0 {
+		t.Errorf("looks on for %v", sweep.gone)
 	}
 }
 

@@ -6,6 +6,7 @@ package state
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
@@ -27,10 +28,20 @@ type sweeper struct {
 	log    *statelog.Log
 	bridge *bridge.Bridge
 	logger *slog.Logger
+
+	seen *bridge.TopicView // of the last sweep
+	// gone are the ids of topics that were seen and are not there any more, until nothing is kept of them.
+	gone map[string]bool
+	// begun is false until everything was looked through once: topics may have been made anew before this process began.
+	begun bool
+}
+
+func newSweeper(groups *coordinator.Driver, log *statelog.Log, b *bridge.Bridge, logger *slog.Logger) *sweeper {
+	return &sweeper{groups: groups, log: log, bridge: b, logger: logger, gone: map[string]bool{}}
 }
 
 // run sweeps until ctx ends.
-func (s sweeper) run(ctx context.Context) {
+func (s *sweeper) run(ctx context.Context) {
 	select {
 	case <-s.groups.Loaded():
 	case <-ctx.Done():
@@ -38,15 +49,9 @@ func (s sweeper) run(ctx context.Context) {
 	}
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
-	var seen *bridge.TopicView
 	for {
-		if view, err := s.bridge.Topics(ctx); err == nil {
-			err = s.sweep(ctx, seen, view)
-			if err == nil {
-				seen = view // else what is gone since seen is dropped the next time
-			} else if ctx.Err() == nil {
-				s.logger.Warn("state of deleted topics not dropped yet", "err", err)
-			}
+		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+			s.logger.Warn("state of deleted topics not dropped yet", "err", err)
 		}
 		select {
 		case <-tick.C:
@@ -56,53 +61,102 @@ func (s sweeper) run(ctx context.Context) {
 	}
 }
 
-// sweep drops what belongs to topics that were in seen and are not in view. Without seen, the first time, it looks for
-// offsets of topics that were made anew.
-func (s sweeper) sweep(ctx context.Context, seen, view *bridge.TopicView) error {
-	if seen == nil {
-		return s.dropReplaced(ctx, view)
-	}
-	for _, t := range seen.Topics {
-		if _, ok := view.ByID(t.ID); !ok {
-			if err := s.drop(ctx, t.Name, t.ID.String()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// dropReplaced looks through all groups.
-func (s sweeper) dropReplaced(ctx context.Context, view *bridge.TopicView) error {
-	groups, err := s.groups.List(ctx, coordinator.Filter{})
+// sweep drops what belongs to topics that are not there any more. What it drops it looks for again the next time: that
+// offsets are asked to go is no proof that their removal was written, and a commit that was under way may come behind it.
+func (s *sweeper) sweep(ctx context.Context) error {
+	view, err := s.bridge.Topics(ctx)
 	if err != nil {
 		return err
 	}
-	type incarnation struct{ name, id string }
-	replaced := map[incarnation]bool{}
-	for _, g := range groups {
-		offsets, err := s.groups.Offsets(ctx, g.ID, nil)
-		if err != nil {
+	finished := maps.Clone(s.gone)
+	s.note(view)
+	if s.begun && len(s.gone) == 0 {
+		return nil
+	}
+	kept, err := s.kept(ctx)
+	if err != nil {
+		return err
+	}
+	// Of two topics that have a name one after the other the newer one is not the one that was replaced: it must not have
+	// been made, and committed for, after the view was.
+	if view, err = s.bridge.TopicsWithin(ctx, 0); err != nil {
+		return err
+	}
+	for id, what := range kept {
+		if !s.gone[id] && !replaced(view, what.name, id) {
+			continue
+		}
+		delete(finished, id)
+		if err := s.drop(ctx, id, what); err != nil {
 			return err
 		}
-		for i := range offsets {
-			o := &offsets[i]
-			if t, ok := view.ByName(o.Topic); ok && o.TopicID != "" && o.TopicID != t.ID.String() {
-				replaced[incarnation{o.Topic, o.TopicID}] = true
-			}
-		}
 	}
-	for t := range replaced {
-		if err := s.drop(ctx, t.name, t.id); err != nil {
-			return err
-		}
+	for id := range finished {
+		delete(s.gone, id)
 	}
+	s.begun = true
 	return nil
 }
 
-func (s sweeper) drop(ctx context.Context, name, id string) error {
-	if err := s.groups.DropTopic(ctx, coordinator.DropTopic{Topic: name, TopicID: id}); err != nil {
-		return err
+// note takes down which topics are not there any more.
+func (s *sweeper) note(view *bridge.TopicView) {
+	if s.seen != nil {
+		for _, t := range s.seen.Topics {
+			if _, ok := view.ByID(t.ID); !ok {
+				s.gone[t.ID.String()] = true
+			}
+		}
 	}
-	return s.log.DropTopic(ctx, id)
+	s.seen = view
+}
+
+// replaced says whether a name belongs to another topic now.
+func replaced(view *bridge.TopicView, name, id string) bool {
+	now, ok := view.ByName(name)
+	return ok && now.ID.String() != id
+}
+
+// remains is what is kept of a topic: offsets of groups, and what the state log has under its id. The state
+// log tells no names: the name is empty where no group has an offset of the topic.
+type remains struct {
+	name              string
+	offsets, settings bool
+}
+
+// kept looks through all groups and the state log. What it returns is by topic id.
+func (s *sweeper) kept(ctx context.Context) (map[string]remains, error) {
+	kept := map[string]remains{}
+	groups, err := s.groups.List(ctx, coordinator.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		offsets, err := s.groups.Offsets(ctx, g.ID, nil)
+		if err != nil {
+			return nil, err
+		}
+		for i := range offsets {
+			if o := &offsets[i]; o.TopicID != "" {
+				kept[o.TopicID] = remains{name: o.Topic, offsets: true}
+			}
+		}
+	}
+	for _, id := range s.log.Topics() {
+		what := kept[id]
+		what.settings = true
+		kept[id] = what
+	}
+	return kept, nil
+}
+
+func (s *sweeper) drop(ctx context.Context, id string, what remains) error {
+	if what.offsets {
+		if err := s.groups.DropTopic(ctx, coordinator.DropTopic{Topic: what.name, TopicID: id}); err != nil {
+			return err
+		}
+	}
+	if what.settings {
+		return s.log.DropTopic(ctx, id)
+	}
+	return nil
 }
