@@ -6,7 +6,6 @@ package statelog
 import (
 	"context"
 	"maps"
-	"slices"
 )
 
 // What belongs to no group lives in partition 0. The methods that change it return when that is durable. Their errors:
@@ -73,10 +72,16 @@ func (l *Log) SetLogStart(ctx context.Context, topicID string, partition int32, 
 	return l.write(ctx, l.common(), logStart{topicID, partition, offset})
 }
 
-// Topics returns the ids of the topics that settings or log starts are kept for, sorted.
-func (l *Log) Topics() (ids []string) {
-	l.look(func(v *view) { ids = slices.Sorted(maps.Keys(v.topics)) })
-	return ids
+// Topics returns the ids of the topics that settings or log starts are kept for, with the names that came with the
+// settings, empty where there are none.
+func (l *Log) Topics() map[string]string {
+	names := map[string]string{}
+	l.look(func(v *view) {
+		for id, t := range v.topics {
+			names[id] = t.name
+		}
+	})
+	return names
 }
 
 // DropTopic forgets the settings and log starts of a topic.

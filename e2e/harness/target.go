@@ -22,6 +22,7 @@ type Iggy struct{ Addr, Username, Password, Stream string }
 type Target struct {
 	Name    string
 	Kafka   string // host:port for clients
+	Admin   string // host:port of the gateway's admin listener, empty for a broker
 	Iggy    *Iggy  // nil: no Iggy there
 	Durable bool   // records survive the end of Gateway and IggyServer, by whatever means
 
@@ -133,10 +134,14 @@ func (t *Target) startGateway(ctx context.Context, bin Binaries, dir string, set
 	if err != nil {
 		return errors.Join(err, t.Close(ctx))
 	}
-	t.Kafka = addr
+	admin, err := freeAddr()
+	if err != nil {
+		return errors.Join(err, t.Close(ctx))
+	}
+	t.Kafka, t.Admin = addr, admin
 	t.Gateway, err = start(ctx, Program{
 		name: "gateway", log: t.logFile(dir, "gateway"), ready: answers(addr),
-		path: bin.Gateway, env: append([]string{"IGGY_KAFKA_BIND_ADDR=" + addr, "IGGY_KAFKA_INSTANCE_ID=1"}, settings...),
+		path: bin.Gateway, env: append([]string{"IGGY_KAFKA_BIND_ADDR=" + addr, "IGGY_KAFKA_ADMIN_ADDR=" + admin, "IGGY_KAFKA_INSTANCE_ID=1"}, settings...),
 	})
 	if err != nil {
 		return errors.Join(err, t.Close(ctx))

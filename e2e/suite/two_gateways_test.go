@@ -6,6 +6,9 @@ package suite
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -53,6 +56,8 @@ func testTwoGateways(t *testing.T, kind harness.Kind, build func() (harness.Bina
 	}
 	closeAtEnd(t, newer)
 	acknowledged := commits.awaitRefusal(t)
+	awaitReady(t, older, false)
+	awaitReady(t, newer, true)
 	t.Logf("%d commits were acknowledged before one was refused", acknowledged)
 
 	young := requester{franz(t, newer.Kafka)}
@@ -93,6 +98,25 @@ func testTwoGateways(t *testing.T, kind harness.Kind, build func() (harness.Bina
 	// Records are shared, it is the groups alone that have one owner.
 	produce(t, clients.Franz{Addr: older.Kafka}, clients.Destination{Topic: topic, Codec: "none", Acks: clients.AcksAll}, plainRecords(3), 0)
 	produce(t, clients.Franz{Addr: newer.Kafka}, clients.Destination{Topic: topic, Codec: "none", Acks: clients.AcksAll}, plainRecords(3), 3)
+}
+
+// awaitReady waits until a gateway says that it is ready, or that it is not.
+func awaitReady(t *testing.T, target *harness.Target, ready bool) {
+	t.Helper()
+	client := http.Client{Timeout: limit}
+	var answer string
+	if !await(t, func() bool {
+		resp, err := client.Get("http://" + target.Admin + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		answer = fmt.Sprintf("%d %s", resp.StatusCode, text)
+		return err == nil && (resp.StatusCode == http.StatusOK) == ready
+	}) {
+		t.Errorf("%s answers %q", target.Name, answer)
+	}
 }
 
 // testFenced asks everything about groups: NOT_COORDINATOR, and COORDINATOR_NOT_AVAILABLE where clients ask for one.

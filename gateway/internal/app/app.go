@@ -15,6 +15,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
@@ -42,12 +43,19 @@ func internalTopics(cfg config.Config) []string {
 // connections to Iggy sign out, the embedded Iggy closes. It returns nil after that, and an error when the gateway
 // could not start or had to stop.
 func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
-	// The port is taken first: nothing else should start when another process has it.
+	// The ports are taken first: nothing else should start when another process has one of them.
 	listener, err := listen(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer listener.Close() // again, harmless, when the server has closed it
+	adminListener, err := listenAdmin(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if adminListener != nil {
+		defer adminListener.Close()
+	}
 
 	iggyAddr := cfg.IggyAddr
 	var dial dialer
@@ -92,6 +100,12 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remembered.Stop()) }()
+
+	if adminListener != nil {
+		operators := admin.Start(adminListener, admin.NewHandler(readiness(b, remembered)), log)
+		defer func() { err = errors.Join(err, operators.Stop()) }()
+		log.Info("serving operators", "addr", adminListener.Addr().String())
+	}
 
 	var copies api.Mirror
 	if cfg.NativeOffsetMirror {

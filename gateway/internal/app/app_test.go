@@ -28,6 +28,7 @@ func load(t *testing.T, settings ...string) config.Config {
 	t.Helper()
 	cfg, err := config.Load(nil, append([]string{
 		"IGGY_KAFKA_EMBEDDED=true", "IGGY_KAFKA_EMBEDDED_STORE=memory", "IGGY_KAFKA_BIND_ADDR=127.0.0.1:0",
+		"IGGY_KAFKA_ADMIN_ADDR=127.0.0.1:0",
 	}, settings...))
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +116,7 @@ func TestStartFails(t *testing.T) {
 		want     string
 	}{
 		{"port taken", []string{"IGGY_KAFKA_BIND_ADDR=" + taken.Addr().String()}, "IGGY_KAFKA_BIND_ADDR " + taken.Addr().String()},
+		{"admin port taken", []string{"IGGY_KAFKA_ADMIN_ADDR=" + taken.Addr().String()}, "IGGY_KAFKA_ADMIN_ADDR " + taken.Addr().String()},
 		{"data folder is a file", []string{"IGGY_KAFKA_EMBEDDED_STORE=durable", "IGGY_KAFKA_DATA_DIR=" + notADir}, notADir},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -110,6 +110,8 @@ type Config struct {
 	ProduceSessions    int           `default:"256" range:"0-65536" group:"Iggy" help:"Most connections to Iggy that carry writes; 0 is one for all."`
 	ProduceSessionIdle time.Duration `name:"produce-session-idle-secs" default:"600" range:"1-86400" unit:"s" group:"Iggy" help:"When such a connection is closed for lack of use."`
 
+	AdminAddr string `default:"127.0.0.1:9094" rule:"address-or-none" group:"Admin" help:"Host and port where /healthz and /readyz answer over HTTP; empty: nowhere."`
+
 	LogLevel  slog.Level `default:"info" group:"Log" help:"Least level of the lines that are logged: debug, info, warn or error."`
 	LogFormat string     `default:"text" oneof:"text,json" group:"Log" help:"Form of the log lines."`
 
@@ -120,11 +122,10 @@ type Config struct {
 	InstanceIDSet bool `kong:"-"`
 }
 
-// notServed tells whether a name (without the prefix) is a setting of Kafka's security or of the admin page, which later releases serve. To set one is a fault: a gateway that took SASL_ENABLED=true and let everyone
-// in would be worse than none.
+// notServed tells whether a name (without the prefix) is a setting of Kafka's security, which later releases serve. To set
+// one is a fault: a gateway that took SASL_ENABLED=true and let everyone in would be worse than none.
 func notServed(name string) bool {
 	return strings.HasPrefix(name, "TLS_") || strings.HasPrefix(name, "SASL_") || slices.Contains([]string{
 		"PRE_AUTH_TIMEOUT_SECS", "MAX_CONCURRENT_AUTHENTICATIONS",
-		"ADMIN_ADDR",
 	}, name)
 }

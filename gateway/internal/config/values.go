@@ -167,6 +167,10 @@ func checkText(text string, tag *kong.Tag) error {
 	switch tag.Get("rule") {
 	case "address":
 		return checkAddress(text)
+	case "address-or-none":
+		if text != "" {
+			return checkAddress(text)
+		}
 	case "required":
 		if text == "" {
 			return errors.New("must not be empty")

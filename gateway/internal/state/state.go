@@ -118,6 +118,28 @@ func (s *State) Fenced() <-chan struct{} {
 	return s.Log.Fenced()
 }
 
+// Ready returns nil if this gateway serves groups and remembers what it is told, else why not.
+func (s *State) Ready() error {
+	switch {
+	case isClosed(s.Fenced()):
+		return errors.New("another gateway has taken over")
+	case isClosed(s.Failed()):
+		return errors.New("cannot be loaded")
+	case !isClosed(s.Groups.Loaded()):
+		return errors.New("loading")
+	}
+	return nil
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // Failed returns a channel that is closed when the state cannot be loaded: Stop says why.
 func (s *State) Failed() <-chan struct{} { return s.failed.Done() }
 

@@ -145,17 +145,20 @@ func TestSweep(t *testing.T) {
 	for _, topic := range []*bridge.Topic{stays, goes, again, elsewhere} {
 		commit(t, s, topic.Name, topic.ID.String())
 	}
-	keepSettings(t, s, goes, again, elsewhere)
+	unread := create(t, b, "unread") // no group has an offset of it
+	keepSettings(t, s, goes, again, elsewhere, unread)
 	remove(t, b, elsewhere)
-	remove(t, b, again)
-	create(t, b, again.Name)
+	for _, topic := range []*bridge.Topic{again, unread} {
+		remove(t, b, topic)
+		create(t, b, topic.Name)
+	}
 
 	sweep := testSweeper(s, b)
 	mustSweep(t, sweep)
 	if got := kept(t, s); got != "[elsewhere goes stays]" {
 		t.Errorf("after the first look: %s", got)
 	}
-	if got := withSettings(s, goes, again, elsewhere); got != "[goes elsewhere]" {
+	if got := withSettings(s, goes, again, elsewhere, unread); got != "[goes elsewhere]" {
 		t.Errorf("settings after the first look: %s", got)
 	}
 	remove(t, b, goes)

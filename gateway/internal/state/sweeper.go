@@ -4,6 +4,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -116,8 +117,8 @@ func replaced(view *bridge.TopicView, name, id string) bool {
 	return ok && now.ID.String() != id
 }
 
-// remains is what is kept of a topic: offsets of groups, and what the state log has under its id. The state
-// log tells no names: the name is empty where no group has an offset of the topic.
+// remains is what is kept of a topic: offsets of groups, and what the state log has under its id. The name is empty where
+// neither tells it.
 type remains struct {
 	name              string
 	offsets, settings bool
@@ -141,9 +142,9 @@ func (s *sweeper) kept(ctx context.Context) (map[string]remains, error) {
 			}
 		}
 	}
-	for _, id := range s.log.Topics() {
+	for id, name := range s.log.Topics() {
 		what := kept[id]
-		what.settings = true
+		what.name, what.settings = cmp.Or(what.name, name), true
 		kept[id] = what
 	}
 	return kept, nil

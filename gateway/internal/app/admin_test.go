@@ -1,0 +1,85 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+)
+
+// TestReady asks a gateway that has all it needs, one that needs less, and one whose Iggy goes away.
+func TestReady(t *testing.T) {
+	iggy, err := embedded.Start(t.Context(), embedded.Config{Addr: "127.0.0.1:0", InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer iggy.Close()
+	for _, test := range []struct {
+		name     string
+		settings []string
+		want     string
+		without  string // what is answered once Iggy is gone
+	}{
+		{"embedded", nil, "200 consumer groups: ok\niggy: ok\n", ""},
+		{"detached", []string{"IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_BRIDGE_ENABLED=false"}, "200 consumer groups: ok\n", ""},
+		{"in front of a server", []string{
+			"IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_ADDR=" + iggy.Addr().String(), "IGGY_KAFKA_IGGY_PASSWORD=iggy",
+		}, "200 consumer groups: ok\niggy: ok\n", "503 consumer groups: ok\niggy: does not answer\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			admin := freeAddr(t)
+			_, stop := start(t, load(t, append(test.settings, "IGGY_KAFKA_ADMIN_ADDR="+admin)...))
+			awaitAnswer(t, admin, test.want) // groups may still be loading
+			if test.without != "" {
+				if err := iggy.Close(); err != nil {
+					t.Fatal(err)
+				}
+				awaitAnswer(t, admin, test.without)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// awaitAnswer asks whether the gateway is ready until it gets the answer that is wanted.
+func awaitAnswer(t *testing.T, admin, want string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for got := ""; got != want; {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/readyz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatalf("%v; the last answer was %q, want %q", err, got, want)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		got = resp.Status[:4] + string(text)
+	}
+}
+
+// freeAddr returns an address that nothing listens on now.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
