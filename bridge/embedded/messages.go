@@ -5,6 +5,7 @@ package embedded
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
@@ -132,6 +133,9 @@ func (s *session) poll(body []byte) bool {
 		return s.refuse(status)
 	}
 	messages, first, current, err := p.read(req.Strategy, req.Value, req.Count, key)
+	if errors.Is(err, errDropped) {
+		return s.poll(body)
+	}
 	if err != nil {
 		return s.refuse(iggywire.StatusError)
 	}

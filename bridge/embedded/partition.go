@@ -188,11 +188,25 @@ func (p *partition) read(strategy iggywire.PollStrategy, value uint64, count uin
 		if err == nil {
 			messages, err = p.log.read(first, end, count)
 		}
-		if !errors.Is(err, errBadEntry) || p.first() == begin {
+		switch {
+		case !errors.Is(err, errBadEntry):
 			return messages, first, current, err
+		case p.isDropped():
+			return excerpt{}, 0, 0, errDropped
+		case p.first() == begin:
+			return excerpt{}, 0, 0, err
 		}
 		// Retention took away what was being read: it begins later now.
 	}
+}
+
+// errDropped: what was to be read was deleted or purged meanwhile. Who looks for the partition again finds what came after.
+var errDropped = errors.New("partition dropped")
+
+func (p *partition) isDropped() bool {
+	p.appendMu.Lock()
+	defer p.appendMu.Unlock()
+	return p.dropped
 }
 
 // maxPollBytes ends an answer to a poll.
