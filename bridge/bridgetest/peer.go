@@ -115,7 +115,7 @@ func (c *client) must(req iggywire.Request) []byte {
 	if err != nil || status != iggywire.StatusOK {
 		c.Fatalf("%v: status %v, %v", req.Code(), status, err)
 	}
-	c.world.succeeded[req.Code()] = true
+	c.world.succeeded.Store(req.Code(), struct{}{})
 	return body
 }
 

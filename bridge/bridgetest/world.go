@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,13 +40,13 @@ type world struct {
 
 	stream, topic, group iggywire.Identifier // the topic has three messages in partition 0 and none in partition 1
 	streamID, topicID    uint32
-	deleted, expired     string // tokens
-	succeeded            map[iggywire.Code]bool
+	deleted, expired     string   // tokens
+	succeeded            sync.Map // the commands that have: iggywire.Code to struct{}
 }
 
 func newWorld(t *testing.T, server *bridge.Config) *world {
 	t.Helper()
-	w := &world{server: server, prefix: fmt.Sprintf("wiretest-%08x-", rand.Uint32()), tokens: map[who]string{}, succeeded: map[iggywire.Code]bool{}}
+	w := &world{server: server, prefix: fmt.Sprintf("wiretest-%08x-", rand.Uint32()), tokens: map[who]string{}}
 	w.stream, w.topic, w.group = w.named("stream"), w.named("topic"), w.named("group")
 	c := w.dial(t, stranger)
 	c.must(iggywire.LoginUser{Username: server.Username, Password: server.Password})
