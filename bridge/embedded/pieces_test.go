@@ -121,10 +121,10 @@ func TestOneEntryPerSend(t *testing.T) {
 	conn := dial(t, s)
 	login(t, conn)
 	createTopic(t, conn, 1)
-	id := s.catalog.streams.get(0).topics.get(0).partitions[0].logID
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	id := s.catalog.streams.get(0).topics.get(0).partitions[0].logID
 
 	old := entry{timestamp: 77, count: count}
 	for i := range uint64(count) {

@@ -221,6 +221,7 @@ func TestLateCheckpointEndComesLast(t *testing.T) {
 			return statelogtest.None
 		})
 		time.Sleep(11 * time.Minute)
+		synctest.Wait()
 		if ends != 2 || !g.saw("checkpoint at") {
 			t.Errorf("%d ends:\n%s", ends, g.events())
 		}
