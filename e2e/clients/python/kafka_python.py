@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member of a consumer group that uses kafka-python."""
 
+import time
+
 import kafka
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
@@ -40,7 +42,13 @@ while not stop:
     offsets = {}
     # A poll that times out while the group is being joined may lose the assignment for ever (3.0.12 goes on as if it had
     # been told of it): wait for longer than joining takes. Records end it early.
-    for partition, records in consumer.poll(timeout_ms=2000, max_records=100).items():
+    try:
+        polled = consumer.poll(timeout_ms=2000, max_records=100)
+    except KafkaError as e:  # nobody listens for a moment: other clients retry that by themselves
+        emit("error", error=repr(e))
+        time.sleep(0.1)
+        continue
+    for partition, records in polled.items():
         for record in records:
             emit("record", partition=record.partition, offset=record.offset, value=record.value.decode())
         offsets[partition] = kafka.OffsetAndMetadata(records[-1].offset + 1, "", -1)
