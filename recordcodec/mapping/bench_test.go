@@ -40,7 +40,7 @@ func benchMessages(tb testing.TB, b *recordcodec.Batch) []byte {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		m.Offset = offset
+		m.Offset, m.Timestamp = offset, m.OriginTimestamp
 		polled = mapping.AppendMessage(polled, &m)
 		sent = sent[n:]
 	}

@@ -13,7 +13,7 @@ import (
 // BatchOptions says what AppendRecordBatch makes of messages.
 type BatchOptions struct {
 	Codec         recordcodec.Codec
-	LogAppendTime bool   // the topic's message.timestamp.type
+	LogAppendTime bool   // the topic's message.timestamp.type: records carry the server's time, not the producer's
 	MaxBytes      int    // of what is appended, uncompressed; the first message goes out whatever its size (KIP-74)
 	StartOffset   uint64 // messages before it are passed over
 }
@@ -92,6 +92,9 @@ func (r *batchRun) appendBatch(dst []byte) ([]byte, error) {
 			r.view.fail(&m, failure)
 		}
 		head.Offset, head.Timestamp = int64(m.Offset), r.view.timestamp
+		if r.opts.LogAppendTime {
+			head.Timestamp = AppendTimestamp(&m)
+		}
 		head.Key, head.Value = r.view.key, r.view.value
 		head.HeaderCount, head.HeaderBytes = r.view.headers.count, r.view.headers.bytes
 		if w.Len() == 0 {

@@ -30,10 +30,13 @@ func messageTimestamp(m *Message) (ms int64) {
 	case hasTag(&m.ID):
 		return noTimestamp
 	}
-	return int64(m.Timestamp / 1000)
+	return AppendTimestamp(m)
 }
 
-// RecordTimestamp is the timestamp (ms) of the record that m is to Kafka clients, -1 for none.
+// AppendTimestamp is when the server took m in, in ms: the timestamp of its record where message.timestamp.type is LogAppendTime.
+func AppendTimestamp(m *Message) int64 { return int64(m.Timestamp / 1000) }
+
+// RecordTimestamp is the timestamp (ms) of the record that m is to Kafka clients where message.timestamp.type is CreateTime, -1 for none.
 func RecordTimestamp(m *Message) int64 {
 	var v view
 	// An unmappable message is served as well, with the timestamp that was found until it failed.
