@@ -52,28 +52,43 @@ func (l *Log) TopicSettings(topicID string) (settings map[string]string, ok bool
 	return settings, ok
 }
 
+// SettingsVersion changes whenever TopicSettings may answer something else than before, and when the state is loaded: what was
+// read after asking for the version holds for as long as the version is the same.
+func (l *Log) SettingsVersion() (version uint64) {
+	l.look(func(v *view) { version = 1 + v.settingsChanges })
+	return version
+}
+
 // SetTopicSettings replaces all settings of a topic; an empty map removes them. The name is kept for people to read.
 func (l *Log) SetTopicSettings(ctx context.Context, topicID, name string, settings map[string]string) error {
 	return l.write(ctx, l.common(), topicSettings{topicID, name, settings})
 }
 
-// LogStart returns the offset at which clients see a partition begin. ok is false if none was set.
-func (l *Log) LogStart(topicID string, partition int32) (offset int64, ok bool) {
+// LogStart says where clients see a partition begin that keeps more than that: what lies before Offset is hidden from them, if
+// the partition had it by Until, a time in µs since 1970 by the clock of whoever keeps the records. A partition that was cut
+// back since and filled again has something newer there, which is not hidden.
+type LogStart struct {
+	Offset int64
+	Until  uint64
+}
+
+// LogStarts returns the log starts that are set for partitions of a topic, nil if there are none.
+func (l *Log) LogStarts(topicID string) (starts map[int32]LogStart) {
 	l.look(func(v *view) {
-		if t := v.topics[topicID]; t != nil {
-			offset, ok = t.logStarts[partition]
+		if t := v.topics[topicID]; t != nil && len(t.logStarts) > 0 {
+			starts = maps.Clone(t.logStarts)
 		}
 	})
-	return offset, ok
+	return starts
 }
 
-// SetLogStart moves the beginning of a partition forward. An offset below the one that is set changes nothing.
-func (l *Log) SetLogStart(ctx context.Context, topicID string, partition int32, offset int64) error {
-	return l.write(ctx, l.common(), logStart{topicID, partition, offset})
+// SetLogStart sets where a partition begins, forward or back; the zero LogStart removes it. The name is kept for people to
+// read.
+func (l *Log) SetLogStart(ctx context.Context, topicID, name string, partition int32, start LogStart) error {
+	return l.write(ctx, l.common(), logStart{topicID, name, partition, start})
 }
 
-// Topics returns the ids of the topics that settings or log starts are kept for, with the names that came with the
-// settings, empty where there are none.
+// Topics returns the ids of the topics that settings or log starts are kept for, with the names that came with them.
 func (l *Log) Topics() map[string]string {
 	names := map[string]string{}
 	l.look(func(v *view) {

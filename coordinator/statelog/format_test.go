@@ -58,10 +58,10 @@ func examples() []example {
 		{"group saved, empty", groupSaved{"g", string(appendSnapshot(nil, &empty))}},
 		{"group removed", groupRemoved{"g"}},
 		{"producer ids", producerIDs{7, 1_700_000_000_000}},
-		{"log start", logStart{"id", 1, 1000}},
 		{"topic settings", topicSettings{"id", "t", map[string]string{"retention.ms": "1", "cleanup.policy": "delete"}}},
 		{"topic removed", topicRemoved{"id"}},
 		{"quota", quota{"user=u", map[string]string{"producer_byte_rate": "1024"}}},
+		{"log start", logStart{"id", "t", 1, LogStart{1000, 1_700_000_000_000_000}}},
 	}
 }
 
@@ -111,7 +111,7 @@ func TestRecordsRoundTrip(t *testing.T) {
 		}
 		if diff := cmp.Diff(e.record, got, cmp.AllowUnexported(
 			owner{}, checkpointBegin{}, part{}, offsetsCommitted{}, committedTopic{}, committedPartition{}, offsetsRemoved{}, removedTopic{},
-			groupSaved{}, groupRemoved{}, producerIDs{}, logStart{}, topicSettings{}, topicRemoved{}, quota{})); diff != "" {
+			groupSaved{}, groupRemoved{}, producerIDs{}, topicSettings{}, topicRemoved{}, quota{}, logStart{})); diff != "" {
 			t.Errorf("%s:\n%s", e.name, diff)
 		}
 	}
@@ -153,7 +153,8 @@ func TestRefused(t *testing.T) {
 		{"empty", "", ErrCorrupt},
 		{"a later version", "\x02", ErrUnknownRecord},
 		{"version 0", "\x00" + header[1:], ErrUnknownRecord},
-		{"a later kind", "\x01\x0ewriter!!", ErrUnknownRecord},
+		{"a later kind", "\x01\x0fwriter!!", ErrUnknownRecord},
+		{"a kind that is in no log", "\x01\x0awriter!!", ErrUnknownRecord},
 		{"kind 0", "\x01\x00writer!!", ErrUnknownRecord},
 		{"no writer", "\x01\x08writ", ErrCorrupt},
 		{"no fields", header, ErrCorrupt},

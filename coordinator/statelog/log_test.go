@@ -115,6 +115,37 @@ func equal(t *testing.T, want, got any) {
 	}
 }
 
+// The version of the settings changes with each of them, and only with them.
+func TestSettingsVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGateway(t, statelogtest.New(1), "a")
+		for _, tc := range []struct {
+			name    string
+			changes bool
+			do      func() error
+		}{
+			{"set", true, func() error { return g.SetTopicSettings(t.Context(), "id", "name", map[string]string{"a": "b"}) }},
+			{"set anew", true, func() error { return g.SetTopicSettings(t.Context(), "id", "name", nil) }},
+			{"log start", false, func() error {
+				return g.SetLogStart(t.Context(), "id", "name", 0, statelog.LogStart{Offset: 1})
+			}},
+			{"commit", false, func() error { return g.commit("g", "t", 0, 1) }},
+			{"drop", true, func() error { return g.DropTopic(t.Context(), "id") }},
+		} {
+			before := g.SettingsVersion()
+			if err := tc.do(); err != nil {
+				t.Fatal(err)
+			}
+			if after := g.SettingsVersion(); before == 0 || (after != before) != tc.changes {
+				t.Errorf("%s: version %d, then %d", tc.name, before, after)
+			}
+		}
+		if err := g.stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestStateSurvives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := statelogtest.New(2)
@@ -130,7 +161,13 @@ func TestStateSurvives(t *testing.T) {
 		first, err := g.ReserveProducerIDs(t.Context(), 3, 100, 10)
 		equal(t, int64(100), first)
 		err = errors.Join(err, g.SetTopicSettings(t.Context(), "id", "name", map[string]string{"a": "b"}),
-			g.SetLogStart(t.Context(), "id", 2, 5), g.SetLogStart(t.Context(), "id", 2, 4),
+			g.SetLogStart(t.Context(), "id", "name", 2, statelog.LogStart{Offset: 5, Until: 50}),
+			g.SetLogStart(t.Context(), "id", "name", 2, statelog.LogStart{Offset: 4, Until: 50}), // back
+			g.SetLogStart(t.Context(), "id", "name", 3, statelog.LogStart{Offset: 6, Until: 60}),
+			g.SetLogStart(t.Context(), "id", "name", 3, statelog.LogStart{}),
+			g.SetLogStart(t.Context(), "cut", "other", 0, statelog.LogStart{Offset: 1, Until: 1}),
+			g.SetLogStart(t.Context(), "whole", "third", 0, statelog.LogStart{Offset: 1, Until: 1}),
+			g.SetLogStart(t.Context(), "whole", "third", 0, statelog.LogStart{}),
 			g.SetQuota(t.Context(), "user", map[string]string{"rate": "1"}))
 		if err != nil {
 			t.Fatal(err)
@@ -147,8 +184,9 @@ func TestStateSurvives(t *testing.T) {
 		}
 		settings, _ := g.TopicSettings("id")
 		equal(t, map[string]string{"a": "b"}, settings)
-		start, _ := g.LogStart("id", 2)
-		equal(t, int64(5), start)
+		equal(t, map[int32]statelog.LogStart{2: {Offset: 4, Until: 50}}, g.LogStarts("id"))
+		equal(t, map[int32]statelog.LogStart(nil), g.LogStarts("whole"))
+		equal(t, map[string]string{"id": "name", "cut": "other"}, g.Topics())
 		equal(t, map[string]map[string]string{"user": {"rate": "1"}}, g.Quotas())
 		if err := g.stop(); err != nil {
 			t.Fatal(err)

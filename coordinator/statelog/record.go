@@ -31,7 +31,8 @@ func writerOf(bootID string) writerID {
 
 type kind uint8
 
-// The numbers are in the log: none is ever used again for something else.
+// The numbers are in the log: none is ever used again for something else. 10 was a log start without its Until, which no
+// gateway has written.
 const (
 	kindOwner            kind = 1
 	kindCheckpointBegin  kind = 2
@@ -42,10 +43,10 @@ const (
 	kindGroupSaved       kind = 7
 	kindGroupRemoved     kind = 8
 	kindProducerIDs      kind = 9
-	kindLogStart         kind = 10
 	kindTopicSettings    kind = 11
 	kindTopicRemoved     kind = 12
 	kindQuota            kind = 13
+	kindLogStart         kind = 14
 )
 
 // record is one of the kinds. Strings in records that were decoded point into the message.
@@ -104,14 +105,16 @@ func decoderOf(k kind) func(*decoder) record {
 		return func(d *decoder) record { return groupRemoved{d.string()} }
 	case kindProducerIDs:
 		return func(d *decoder) record { return producerIDs{d.int32(), d.varint()} }
-	case kindLogStart:
-		return func(d *decoder) record { return logStart{d.string(), d.int32(), d.varint()} }
 	case kindTopicSettings:
 		return func(d *decoder) record { return topicSettings{d.string(), d.string(), d.settings()} }
 	case kindTopicRemoved:
 		return func(d *decoder) record { return topicRemoved{d.string()} }
 	case kindQuota:
 		return func(d *decoder) record { return quota{d.string(), d.settings()} }
+	case kindLogStart:
+		return func(d *decoder) record {
+			return logStart{d.string(), d.string(), d.int32(), LogStart{d.varint(), d.uvarint()}}
+		}
 	}
 	return nil
 }
@@ -183,18 +186,19 @@ func (p producerIDs) appendTo(dst []byte) []byte {
 	return binary.AppendVarint(binary.AppendVarint(dst, int64(p.instance)), p.next)
 }
 
-// logStart says where clients see a partition begin.
+// logStart says where clients see a partition begin. The name is for people.
 type logStart struct {
-	topicID   string
-	partition int32
-	offset    int64
+	topicID, name string
+	partition     int32
+	start         LogStart
 }
 
 func (logStart) kind() kind { return kindLogStart }
 
 func (l logStart) appendTo(dst []byte) []byte {
-	dst = appendString(dst, l.topicID)
-	return binary.AppendVarint(binary.AppendVarint(dst, int64(l.partition)), l.offset)
+	dst = appendString(appendString(dst, l.topicID), l.name)
+	dst = binary.AppendVarint(binary.AppendVarint(dst, int64(l.partition)), l.start.Offset)
+	return binary.AppendUvarint(dst, l.start.Until)
 }
 
 // topicSettings sets all settings of a topic. The name is for people.

@@ -18,6 +18,8 @@ type view struct {
 	quotas    map[string]map[string]string
 	// offsets counts those of all groups.
 	offsets int
+	// settingsChanges counts the records that may have changed topics' settings.
+	settingsChanges uint64
 }
 
 // groupState is a group. Snapshot is empty if only offsets are known of it.
@@ -36,7 +38,7 @@ type storedOffset struct {
 type topicState struct {
 	name      string
 	settings  map[string]string
-	logStarts map[int32]int64
+	logStarts map[int32]LogStart
 }
 
 func newView() *view {
@@ -70,12 +72,13 @@ func (v *view) apply(r record) {
 	case producerIDs:
 		v.producers[r.instance] = max(v.producers[r.instance], r.next)
 	case logStart:
-		starts := v.topic(r.topicID).logStarts
-		starts[r.partition] = max(starts[r.partition], r.offset)
+		v.applyLogStart(&r)
 	case topicSettings:
 		v.applySettings(&r)
+		v.settingsChanges++
 	case topicRemoved:
 		delete(v.topics, r.topicID)
+		v.settingsChanges++
 	case quota:
 		if len(r.values) == 0 {
 			delete(v.quotas, r.key)
@@ -160,7 +163,7 @@ func (v *view) remove(r *offsetsRemoved) {
 func (v *view) topic(id string) *topicState {
 	t := v.topics[id]
 	if t == nil {
-		t = &topicState{logStarts: map[int32]int64{}}
+		t = &topicState{logStarts: map[int32]LogStart{}}
 		v.topics[strings.Clone(id)] = t
 	}
 	return t
@@ -169,8 +172,22 @@ func (v *view) topic(id string) *topicState {
 func (v *view) applySettings(r *topicSettings) {
 	t := v.topic(r.topicID)
 	t.name, t.settings = strings.Clone(r.name), cloneStrings(r.settings)
-	if len(t.settings) == 0 && len(t.logStarts) == 0 {
-		delete(v.topics, r.topicID)
+	v.dropEmpty(r.topicID)
+}
+
+func (v *view) applyLogStart(r *logStart) {
+	t := v.topic(r.topicID)
+	t.name = strings.Clone(r.name)
+	t.logStarts[r.partition] = r.start
+	if r.start.Offset == 0 {
+		delete(t.logStarts, r.partition)
+	}
+	v.dropEmpty(r.topicID)
+}
+
+func (v *view) dropEmpty(topicID string) {
+	if t := v.topics[topicID]; len(t.settings) == 0 && len(t.logStarts) == 0 {
+		delete(v.topics, topicID)
 	}
 }
 
@@ -194,7 +211,7 @@ func (v *view) others() []record {
 			records = append(records, topicSettings{id, t.name, t.settings})
 		}
 		for _, partition := range slices.Sorted(maps.Keys(t.logStarts)) {
-			records = append(records, logStart{id, partition, t.logStarts[partition]})
+			records = append(records, logStart{id, t.name, partition, t.logStarts[partition]})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(v.quotas)) {
@@ -214,8 +231,8 @@ func (v *view) current(key record) record {
 		}
 	case logStart:
 		if t := v.topics[k.topicID]; t != nil {
-			if offset, ok := t.logStarts[k.partition]; ok {
-				return logStart{k.topicID, k.partition, offset}
+			if start, ok := t.logStarts[k.partition]; ok {
+				return logStart{k.topicID, t.name, k.partition, start}
 			}
 		}
 	case quota:
