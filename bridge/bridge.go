@@ -11,16 +11,18 @@ import (
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+	"github.com/iggy-kafka/iggy-kafka/bridge/internal/producerstate"
 )
 
 // Bridge is Kafka-shaped access to one Iggy server. All methods are safe for concurrent use; each takes a context
 // and returns within its deadline.
 type Bridge struct {
-	cfg     Config
-	buffers bufferPool
-	owner   *owner
-	self    *Session
-	control *connPool // the gateway's own small questions, which must not queue behind megabytes of records
+	cfg       Config
+	buffers   bufferPool
+	owner     *owner
+	self      *Session
+	producers *producerstate.Table // of all lanes
+	control   *connPool            // the gateway's own small questions, which must not queue behind megabytes of records
 
 	clusterID  string
 	lossLogged atomic.Int64  // unix ns
@@ -41,7 +43,7 @@ func Open(ctx context.Context, cfg Config) (*Bridge, error) {
 	if cfg.Names == nil {
 		return nil, errors.New("bridge: Config.Names is not set")
 	}
-	b := &Bridge{cfg: cfg, owner: newOwner()}
+	b := &Bridge{cfg: cfg, owner: newOwner(), producers: producerstate.New(cfg.MaxProducers, cfg.ProducerExpiry)}
 	// A list of topics cannot be asked for in parts: it may be larger than the answers whose size we choose.
 	b.control = newConnPool(&b.cfg, &b.buffers, 2, 4*cfg.MaxAnswerSize, b.connLost)
 	b.self = &Session{

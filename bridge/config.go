@@ -44,6 +44,19 @@ type Config struct {
 	LaneIdle  time.Duration
 	LaneQueue int
 
+	// Exclusive names the topics that nobody writes to but this gateway; nil: none. Their appends are not verified by a
+	// poll while no connection to Iggy is lost, which saves one request per send. The trade: what somebody else does write
+	// there, and a purge, gives wrong base offsets until the next connection is lost.
+	Exclusive func(topic string) bool
+	// ProducerExpiry is when an idempotent producer that does not write is forgotten (24 h); MaxProducers is how many pairs
+	// of producer and partition are remembered in all (100,000), the least recently used of which goes first.
+	ProducerExpiry time.Duration
+	MaxProducers   int
+	// After a restart the producers of a partition are learnt from its last messages: those at most TailAge older than the
+	// newest (2 min), at least TailMin (5,000) and at most TailMax messages (1,000,000).
+	TailAge          time.Duration
+	TailMin, TailMax int
+
 	// Dial replaces the network: for a server within the process, and for tests.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Logger gets one line per connection lost and per fault worth an operator's eye.
@@ -60,6 +73,14 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TopicViewAge, time.Second)
 	setDefault(&c.LaneIdle, 10*time.Minute)
 	setDefault(&c.LaneQueue, 4096)
+	setDefault(&c.ProducerExpiry, 24*time.Hour)
+	setDefault(&c.MaxProducers, 100_000)
+	setDefault(&c.TailAge, 2*time.Minute)
+	setDefault(&c.TailMin, 5000)
+	setDefault(&c.TailMax, 1_000_000)
+	if c.Exclusive == nil {
+		c.Exclusive = func(string) bool { return false }
+	}
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{}).DialContext
 	}

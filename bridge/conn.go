@@ -92,6 +92,7 @@ func (c *call) wait(ctx context.Context) (answer, error) {
 // must not cost the other callers their connection. Only an answer later than callTimeout does.
 type conn struct {
 	nc          net.Conn
+	tcp         *net.TCPConn // under nc; nil when the network is another
 	br          *bufio.Reader
 	pool        *bufferPool
 	callTimeout time.Duration
@@ -113,9 +114,9 @@ type conn struct {
 	readDone chan struct{}
 }
 
-func newConn(nc net.Conn, pool *bufferPool, callTimeout time.Duration, maxAnswer int, lost func(*conn, error)) *conn {
+func newConn(nc net.Conn, tcp *net.TCPConn, pool *bufferPool, callTimeout time.Duration, maxAnswer int, lost func(*conn, error)) *conn {
 	c := &conn{
-		nc: nc, pool: pool, callTimeout: callTimeout, maxAnswer: maxAnswer, lost: lost,
+		nc: nc, tcp: tcp, pool: pool, callTimeout: callTimeout, maxAnswer: maxAnswer, lost: lost,
 		br:       bufio.NewReaderSize(newQuickAckReader(nc), 64<<10),
 		writing:  make(chan struct{}, 1),
 		readDone: make(chan struct{}),
@@ -289,6 +290,12 @@ func (c *conn) fail(err error) {
 	c.inflight = nil
 	c.load.Add(-int32(len(calls)))
 	c.mu.Unlock()
+	if c.tcp != nil && len(calls) > 0 {
+		// Reset, so that the kernel does not go on delivering, for minutes, requests whose callers act as if they were lost.
+		// TLS would first say goodbye, and wait for a peer that hangs.
+		_ = c.tcp.SetLinger(0)
+		_ = c.tcp.Close()
+	}
 	_ = c.nc.Close()
 	// The owner learns of the loss before any caller does, so that a lane which sees its call fail also sees that
 	// what it knew of the partition's end is void.

@@ -5,6 +5,9 @@ package bridge
 
 import (
 	"errors"
+	"io"
+	"net"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,4 +95,37 @@ func TestCallsAtClose(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// A connection that is given up with a request in flight is reset: the kernel must not go on delivering the request.
+func TestGivenUpIsReset(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dialled := make(chan net.Conn, 1)
+	go func() {
+		nc, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Error(err)
+		}
+		dialled <- nc
+	}()
+	server, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	nc := <-dialled
+	tcp, _ := nc.(*net.TCPConn)
+	c := newConn(nc, tcp, &bufferPool{}, time.Minute, 1<<20, nil)
+	if _, err := c.send(t.Context(), frame{code: iggywire.CodePing}); err != nil {
+		t.Fatal(err)
+	}
+	c.fail(ErrConnectionLost)
+	<-c.readDone
+	if _, err := io.Copy(io.Discard, server); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the server saw %v", err)
+	}
 }

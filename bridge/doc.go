@@ -9,6 +9,9 @@
 //   - Append writes the batches of a partition in the order of the calls, and reports success only when Iggy has
 //     confirmed them, with the offset that Iggy gave the first record. When a send's outcome is lost, the messages are
 //     looked for by their ids before anything else is written to the partition.
+//   - Append writes a batch of an idempotent producer once, however often it is sent, and refuses one that does not follow the
+//     producer's last, as Kafka does. What it knows of producers it reads back from the partition after a restart, and after
+//     the partition lost messages. It relies on one Bridge at a time writing to a partition for idempotent producers.
 //   - Bounds and Topics answer what Iggy says. Whatever was acknowledged before a call to Bounds shows in its answer;
 //     Topics may be Config.TopicViewAge old, but never older than a change made through the same Bridge.
 //   - KnownBounds and TopicsNow answer from memory, without waiting and however old.

@@ -30,6 +30,12 @@ var (
 	ErrPartitionNotFound = errors.New("bridge: partition not found")
 	// ErrBusy: a bounded queue is full; nothing was written.
 	ErrBusy = errors.New("bridge: queue full")
+	// ErrOutOfOrderSequence: a batch of an idempotent producer does not follow the last one of that producer, and is none
+	// of those remembered. Nothing was written. Kafka: OUT_OF_ORDER_SEQUENCE_NUMBER.
+	ErrOutOfOrderSequence = errors.New("bridge: out of order sequence number")
+	// ErrInvalidProducerEpoch: a newer epoch of the batch's producer has written to the partition. Nothing was written.
+	// Kafka: INVALID_PRODUCER_EPOCH.
+	ErrInvalidProducerEpoch = errors.New("bridge: invalid producer epoch")
 	// ErrClosed: the bridge, or the lane that was asked, has been closed; nothing was written.
 	ErrClosed = errors.New("bridge: closed")
 )

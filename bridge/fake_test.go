@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -31,6 +32,7 @@ type fakeIggy struct {
 	count   map[iggywire.Code]int
 	conns   map[net.Conn]struct{}
 	dials   int
+	polled  int // messages that polls have brought
 	served  sync.WaitGroup
 }
 
@@ -59,6 +61,7 @@ const (
 	hang             // never answer this one, nor any after it on the connection
 	dropBefore       // close the connection, the command not executed
 	dropAfter        // execute, close without an answer
+	dropLate         // close without an answer, execute half a second later
 	cut              // execute, answer half
 	garbage          // execute, answer bytes that are no answer
 	slow             // wait a second first
@@ -179,6 +182,15 @@ func (f *fakeIggy) answer(c net.Conn, code iggywire.Code, body []byte) (goOn boo
 	case dropBefore:
 		f.mu.Unlock()
 		return false
+	case dropLate:
+		f.mu.Unlock()
+		f.served.Go(func() {
+			time.Sleep(500 * time.Millisecond)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.execute(code, body)
+		})
+		return false
 	case slow:
 		f.mu.Unlock()
 		time.Sleep(time.Second)
@@ -261,7 +273,11 @@ func (f *fakeIggy) execute(code iggywire.Code, body []byte) (iggywire.Status, []
 		if t == nil {
 			return iggywire.StatusTopicNotFound, nil
 		}
-		return iggywire.StatusOK, t.partitions[req.Partition].poll(req)
+		out := t.partitions[req.Partition].poll(req)
+		if res, err := iggywire.ParsePollResult(out); err == nil {
+			f.polled += int(res.Count)
+		}
+		return iggywire.StatusOK, out
 	default:
 		if f.other != nil {
 			return f.other(code, body)
@@ -341,8 +357,14 @@ func (p *fakePartition) append(now uint64, messages []byte) {
 
 func (p *fakePartition) poll(req iggywire.Poll) []byte {
 	from := int64(0)
-	if req.Strategy == iggywire.PollOffset {
+	switch req.Strategy {
+	case iggywire.PollOffset:
 		from = max(int64(req.Value)-p.first, 0)
+	case iggywire.PollTimestamp:
+		from = int64(slices.IndexFunc(p.messages, func(m []byte) bool { return iggywire.MessageTimestamp(m) >= req.Value }))
+		if from < 0 {
+			from = int64(len(p.messages))
+		}
 	}
 	from = min(from, int64(len(p.messages)))
 	to := min(from+int64(req.Count), int64(len(p.messages)))

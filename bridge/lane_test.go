@@ -133,23 +133,27 @@ func TestBaseOffsetIsWhereTheMessagesAre(t *testing.T) {
 	}
 }
 
-// A send whose answer is lost: the messages tell what became of it. Nothing is written twice.
+// A send whose answer is lost: the messages tell what became of it. What was not executed is sent again, if there is time to
+// be sure of that. Nothing is written twice.
 func TestLostAnswers(t *testing.T) {
 	for _, tc := range []struct {
-		name  string
-		code  iggywire.Code
-		what  fault
-		class error // nil: found and acknowledged
+		name     string
+		code     iggywire.Code
+		what     fault
+		patience time.Duration
+		class    error // nil: acknowledged
 	}{
-		{"connection lost after the send", iggywire.CodeSendMessages, dropAfter, nil},
-		{"answer to the send cut", iggywire.CodeSendMessages, cut, nil},
-		{"answer to the send is garbage", iggywire.CodeSendMessages, garbage, nil},
-		{"connection lost at the verifying poll", iggywire.CodePollMessages, dropAfter, nil},
-		{"verifying poll answered by garbage", iggywire.CodePollMessages, garbage, nil},
-		{"verifying poll never answered", iggywire.CodePollMessages, hang, nil},
-		{"session forgotten", iggywire.CodeSendMessages, unauthed, nil},
-		{"connection lost before the send", iggywire.CodeSendMessages, dropBefore, ErrUnknownOutcome},
-		{"send never answered nor executed", iggywire.CodeSendMessages, hang, ErrUnknownOutcome},
+		{"connection lost after the send", iggywire.CodeSendMessages, dropAfter, 20 * time.Second, nil},
+		{"answer to the send cut", iggywire.CodeSendMessages, cut, 20 * time.Second, nil},
+		{"answer to the send is garbage", iggywire.CodeSendMessages, garbage, 20 * time.Second, nil},
+		{"connection lost at the verifying poll", iggywire.CodePollMessages, dropAfter, 20 * time.Second, nil},
+		{"verifying poll answered by garbage", iggywire.CodePollMessages, garbage, 20 * time.Second, nil},
+		{"verifying poll never answered", iggywire.CodePollMessages, hang, 20 * time.Second, nil},
+		{"session forgotten", iggywire.CodeSendMessages, unauthed, 20 * time.Second, nil},
+		{"connection lost before the send", iggywire.CodeSendMessages, dropBefore, 20 * time.Second, nil},
+		{"connection lost before the send, hasty", iggywire.CodeSendMessages, dropBefore, settleTime - settlePause, ErrUnknownOutcome},
+		{"send never answered nor executed", iggywire.CodeSendMessages, hang, 20 * time.Second, nil},
+		{"send never answered nor executed, hasty", iggywire.CodeSendMessages, hang, 5 * time.Second, ErrUnknownOutcome},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
@@ -158,7 +162,9 @@ func TestLostAnswers(t *testing.T) {
 					t.Fatal(err)
 				}
 				f.once(tc.code, tc.what)
-				got, err := write(t, b, top, 0, batch(b, 2, 2))
+				a := batch(b, 2, 2)
+				a.Deadline = time.Now().Add(tc.patience)
+				got, err := write(t, b, top, 0, a)
 				if !errors.Is(err, tc.class) {
 					t.Fatalf("%v; want %v", err, tc.class)
 				}
@@ -175,6 +181,35 @@ func TestLostAnswers(t *testing.T) {
 				}
 				if n := len(f.partition("orders", 0).messages); n != want+1 {
 					t.Errorf("%d messages stored, want %d", n, want+1)
+				}
+			})
+		})
+	}
+}
+
+// A send is confirmed, and lost before anybody could see where it was: it is sent again.
+func TestConfirmedAndLost(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		fault fault // of the verifying poll
+	}{{"seen by the verifying poll", behave}, {"the connection is lost as well", dropBefore}} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
+				top := topic(t, b, "orders", 1)
+				expect(t, b, top, batch(b, 1, 3), "at 0")
+				f.once(iggywire.CodePollMessages, tc.fault)
+				f.with(func() {
+					lost := false
+					f.after = func(code iggywire.Code) {
+						if p := f.partition("orders", 0); code == iggywire.CodeSendMessages && !lost {
+							p.messages, lost = p.messages[:2], true
+						}
+					}
+				})
+				time.Sleep(time.Millisecond)
+				expectAll(t, b, top, []*Append{batch(b, 2, 2), idempotent(b, 7, 0, 0, 2)}, "at 2", "at 4")
+				if n := len(f.stored("orders")); n != 6 {
+					t.Errorf("%d messages", n)
 				}
 			})
 		})

@@ -5,6 +5,7 @@ package bridge
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -12,37 +13,37 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
-const (
-	// settleTime: after a connection was lost with a send in flight, the server may still be reading it. Only when
-	// the messages have not appeared for this long does the lane give up, saying that it does not know.
-	settleTime  = time.Second
-	settlePause = 100 * time.Millisecond
-	// These bound how far before the expected place messages are looked for when the partition has gone back.
-	lookBackMessages = 10_000
-	lookBackBytes    = 4 << 20
-	// lookBytes is what one poll of a search should bring, lookMessages how many it asks for at most.
-	lookBytes    = 1 << 20
-	lookMessages = 1000
-	// sendTries bounds how often a group that was surely not written is sent again.
-	sendTries = 3
-)
+// sendTries bounds how often a group that was not written is sent again.
+const sendTries = 3
 
-// errNotWritten: Iggy surely has not executed the send, which may be repeated.
+// errNotWritten: Iggy has not executed the send, or lost what it wrote. It may be repeated.
 var errNotWritten = errors.New("bridge: send was not executed")
 
-// place writes a group, or finds that it was written. It returns those of its batches that were still worth writing,
-// and the offset of the first one's first message.
-func (l *lane) place(ctx context.Context, group []*Append) (live []*Append, base int64, err error) {
+// place writes those of some batches that are worth it and can go together, or finds that they were written. It returns this
+// group, the offset of its first message, and the batches that come after it; the others it has finished. An error is the
+// group's.
+func (l *lane) place(ctx context.Context, batches []*Append) (group, rest []*Append, base int64, err error) {
 	for try := 1; ; try++ {
 		err := l.resolve(ctx)
-		if group = l.dropExpired(group); err != nil || len(group) == 0 {
-			return group, 0, l.unsent(err)
+		if err == nil && anyIdempotent(batches) {
+			err = l.catchUp(ctx)
+		}
+		batches = l.dropExpired(batches)
+		if err == nil {
+			group, rest, err = l.admit(ctx, batches)
+		}
+		if err != nil {
+			return batches, nil, 0, l.unsent(err)
+		}
+		if len(group) == 0 {
+			return nil, rest, 0, nil
 		}
 		base, err = l.sendOnce(ctx, group)
 		if !errors.Is(err, errNotWritten) || try == sendTries || ctx.Err() != nil {
-			return group, base, err
+			return group, rest, base, err
 		}
 		l.next = -1
+		batches = append(group, rest...) // both lie in batches, in this order
 	}
 }
 
@@ -54,8 +55,48 @@ func (l *lane) unsent(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
+// resolve makes l.next the partition's next offset, asking Iggy when it is not known for sure. An earlier send is decided
+// first: to send something else before it is over could turn the order of the partition's batches around.
+func (l *lane) resolve(ctx context.Context) error {
+	if l.open {
+		if _, err := l.settle(ctx); err != nil && !errors.Is(err, errNotWritten) {
+			return fmt.Errorf("%w: an earlier send is still undecided: %w", ErrUnavailable, err)
+		}
+	}
+	if l.next >= 0 && l.epoch == l.st.b.epoch.Load() {
+		l.refreshStart()
+		return nil
+	}
+	return l.askEnd(ctx)
+}
+
+// askEnd asks Iggy where the partition ends.
+func (l *lane) askEnd(ctx context.Context) error {
+	epoch := l.st.b.epoch.Load()
+	bounds, err := l.st.ends.do(ctx)
+	switch {
+	case err != nil:
+		return err
+	case int(l.partition) >= len(bounds):
+		return fmt.Errorf("bridge: topic %q partition %d: %w", l.st.topic.Name, l.partition, ErrPartitionNotFound)
+	}
+	l.next, l.epoch = bounds[l.partition].Next, epoch
+	return nil
+}
+
+// refreshStart lets somebody ask for the log start when what is known of it is old. Writes do not wait for it.
+func (l *lane) refreshStart() {
+	l.st.mu.Lock()
+	old := time.Since(l.st.asOf) > boundsAge
+	l.st.mu.Unlock()
+	if old {
+		l.st.ends.start()
+	}
+}
+
+// sendOnce sends a group and returns the offset of its first message.
 func (l *lane) sendOnce(ctx context.Context, group []*Append) (int64, error) {
-	header, count, err := l.appendHeader(group)
+	header, err := l.appendHeader(group)
 	if err != nil {
 		return 0, err
 	}
@@ -64,184 +105,132 @@ func (l *lane) sendOnce(ctx context.Context, group []*Append) (int64, error) {
 	for _, a := range group {
 		send.parts = append(send.parts, a.Messages)
 	}
-	asked := time.Now()
 	c, err := group[0].Session.writes.get(ctx)
 	if err != nil {
 		return 0, err
 	}
-	// The verifying poll rides in the same write as the send when both run as the same user.
+	stamped := anyStamped(group)
+	verified := !l.exclusive || stamped
 	frames := []frame{send}
-	own := group[0].Session == l.st.b.self
-	if own {
+	if verified && group[0].Session == l.st.b.self { // then the poll rides in the same write
+		l.verify = l.verifyingPoll(stamped).AppendTo(l.verify[:0])
 		frames = append(frames, frame{code: iggywire.CodePollMessages, parts: [][]byte{l.verify}})
 	}
 	calls, err := c.send(ctx, frames...)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errNotWritten, l.unsent(err))
 	}
+	l.sent.call = calls[0]
 	ans, err := c.result(ctx, calls[0])
 	ans.release()
-	if err == nil {
-		return l.locate(ctx, c, calls[1:], group, count, asked)
-	}
-	if IsTimeout(err) {
-		l.open = calls[0]
-	}
 	var refused *StatusError
 	switch {
+	case err == nil && !verified && l.epoch == l.st.b.epoch.Load():
+		return l.placed(ctx, l.next, l.next+l.sent.count)
+	case err == nil:
+		return l.locate(ctx, c, calls[1:])
 	case hasStatus(err, iggywire.StatusUnauthenticated):
 		return 0, fmt.Errorf("%w: %w: %w", errNotWritten, ErrUnavailable, err)
 	case errors.As(err, &refused) && !errors.Is(err, ErrMalformed) && refused.Status != iggywire.StatusInvalidCommand:
 		return 0, err
 	}
 	// Its fate is unknown, also when the connection was out of step: the messages tell.
-	return l.settle(ctx, group, count, err)
+	return l.decide(ctx, err)
+}
+
+// verifyingPoll asks where the partition ends, and for the time of the group's first message if that is wanted.
+func (l *lane) verifyingPoll(stamped bool) iggywire.Poll {
+	count := uint32(0)
+	if stamped {
+		count = 1
+	}
+	return pollRequest(l.st.topic.Iggy, l.partition, iggywire.PollOffset, uint64(l.next), count)
 }
 
 // locate says where a confirmed send went: verifying holds the poll that was sent behind it, if any.
-func (l *lane) locate(ctx context.Context, c *conn, verifying []*call, group []*Append, count int, asked time.Time) (int64, error) {
-	current, err := l.current(ctx, c, verifying)
+func (l *lane) locate(ctx context.Context, c *conn, verifying []*call) (int64, error) {
+	m, err := l.verified(ctx, c, verifying)
 	if err == nil {
-		next := current + 1
-		base := l.next
-		if next != l.next+int64(count) {
-			// Another writer, or the partition went back.
-			var found bool
-			if base, found, err = l.find(ctx, group[0].firstID, count, next); err == nil && !found {
-				err = fmt.Errorf("%w: confirmed messages not found in topic %q partition %d", ErrUnknownOutcome, l.st.topic.Name, l.partition)
-			}
+		next, base := m.Current+1, l.next
+		l.sent.stamp = stampIn(&m, base)
+		m.Release()
+		if next == base+l.sent.count {
+			return l.placed(ctx, base, next)
 		}
-		if err == nil {
-			l.next = next
-			l.st.wrote(l.partition, base, int64(count), next, groupBytes(group), asked)
-			return base, nil
+		// Another writer, or the partition went back.
+		l.sent.stamp = -1
+		var found bool
+		if base, found, err = l.find(ctx, next); found {
+			return l.placed(ctx, base, next)
 		}
 	}
-	if errors.Is(err, ErrUnknownOutcome) {
-		return 0, err
+	if err == nil {
+		return 0, fmt.Errorf("%w: %w: confirmed messages are gone", l.notWritten(), ErrUnavailable)
 	}
 	// Confirmed, but its place could not be asked for on this connection.
-	return l.settle(ctx, group, count, err)
+	return l.decide(ctx, err)
 }
 
-func groupBytes(group []*Append) int64 {
-	n := 0
-	for _, a := range group {
-		n += len(a.Messages)
-	}
-	return int64(n)
-}
-
-func (l *lane) current(ctx context.Context, c *conn, verifying []*call) (int64, error) {
+func (l *lane) verified(ctx context.Context, c *conn, verifying []*call) (Messages, error) {
 	if len(verifying) == 0 {
-		m, err := l.st.b.poll(ctx, l.st.b.self, pollRequest(l.st.topic.Iggy, l.partition, iggywire.PollOffset, 0, 0))
-		m.Release()
-		return m.Current, err
+		return l.st.b.poll(ctx, l.st.b.self, l.verifyingPoll(false))
 	}
 	ans, err := c.result(ctx, verifying[0])
 	if err != nil {
-		return 0, err
+		return Messages{}, err
 	}
-	m, err := openPoll(ans)
-	if err != nil {
-		return 0, err
-	}
-	m.Release()
-	return m.Current, nil
+	return openPoll(ans)
 }
 
-// settle finds out what became of a group whose send was not answered, by the ids of its messages. Before it has
-// looked, nothing else is sent: the order of the partition's batches would be open.
-func (l *lane) settle(ctx context.Context, group []*Append, count int, cause error) (int64, error) {
-	unknown := func(err error) error {
-		return fmt.Errorf("%w: topic %q partition %d: %w: %w", ErrUnknownOutcome, l.st.topic.Name, l.partition, cause, err)
+// placed takes in where the last send was written, and that the partition ends at next.
+func (l *lane) placed(ctx context.Context, base, next int64) (int64, error) {
+	l.next, l.open = next, false
+	l.st.wrote(l.partition, base, l.sent.count, next, l.sent.bytes, l.sent.asked)
+	if err := l.st.reveal(ctx, l.partition, base); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
-	var since time.Time // the first time that Iggy said it is not there
-	for {
-		asked, epoch := time.Now(), l.st.b.epoch.Load()
-		bounds, err := l.st.ends.do(ctx)
-		if err == nil && int(l.partition) < len(bounds) {
-			next := bounds[l.partition].Next
-			base, found, ferr := l.find(ctx, group[0].firstID, count, next)
-			if found {
-				l.next, l.epoch, l.open = next, epoch, nil
-				l.st.wrote(l.partition, base, int64(count), next, groupBytes(group), asked)
-				return base, nil
-			}
-			if ferr == nil {
-				if since.IsZero() {
-					since = asked
-				} else if asked.Sub(since) >= settleTime {
-					return 0, unknown(errors.New("not found so far"))
-				}
-			}
-			err = ferr
-		}
-		if IsNotFound(err) {
-			return 0, err
-		}
-		select {
-		case <-time.After(settlePause):
-		case <-ctx.Done():
-			return 0, unknown(context.Cause(ctx))
-		}
-	}
+	return base, nil
 }
 
-// find looks for the message id that begins count messages in a partition that ends at next: first from where the
-// lane expected it, then, in case the partition went back, in what lies before.
-func (l *lane) find(ctx context.Context, id [16]byte, count int, next int64) (base int64, found bool, err error) {
-	last := next - int64(count) // the last place where it can begin
-	expected := min(max(l.next, 0), last+1)
-	if base, found, err = l.scan(ctx, id, expected, last+1); found || err != nil {
-		return base, found, err
+// appendHeader builds the front of a send's body in the lane's scratch, and notes the send.
+func (l *lane) appendHeader(group []*Append) ([]byte, error) {
+	total := 0
+	for _, a := range group {
+		total += a.Count
 	}
-	return l.scan(ctx, id, max(expected-l.lookBack(), 0), expected)
+	name := l.st.topic.Iggy
+	buf := iggywire.AppendSendHeader(l.header[:0], iggywire.NamedID(name.Stream), iggywire.NamedID(name.Topic),
+		iggywire.ToPartition(uint32(l.partition)), total)
+	indexes := len(buf)
+	var base uint32
+	for _, a := range group {
+		var n int
+		var err error
+		if buf, n, err = iggywire.AppendIndexes(buf, a.Messages, base); err != nil {
+			return nil, fmt.Errorf("bridge: append: %w", err)
+		}
+		if n != a.Count || n == 0 {
+			return nil, fmt.Errorf("bridge: append: %d messages, %d announced: %w", n, a.Count, iggywire.ErrMalformed)
+		}
+		base += uint32(len(a.Messages))
+	}
+	final := group[len(group)-1].Messages
+	l.sent = sent{
+		first: iggywire.MessageID(group[0].Messages), last: iggywire.MessageID(final[lastMessage(buf[indexes:], base, len(final)):]),
+		count: int64(total), bytes: int64(base), from: l.next, asked: time.Now(), stamp: -1,
+	}
+	if l.header = buf; cap(buf) > maxScratch {
+		l.header = nil // one batch of very many records is no reason to keep so much for each partition
+	}
+	return buf, nil
 }
 
-// lookBack is how many messages before the expected place are looked at.
-func (l *lane) lookBack() int64 {
-	known, _ := l.st.b.KnownBounds(l.st.topic, l.partition)
-	return min(lookBackBytes/max(known.MessageSize, 1)+1, lookBackMessages)
-}
-
-// scan polls from up to limit for a message with that id.
-func (l *lane) scan(ctx context.Context, id [16]byte, from, limit int64) (int64, bool, error) {
-	ask := int64(lookMessages)
-	if known, ok := l.st.b.KnownBounds(l.st.topic, l.partition); ok && known.MessageSize > 0 {
-		ask = min(max(lookBytes/known.MessageSize, 1), lookMessages)
+// lastMessage is where the last message of a send begins in its last batch: where the index before it ends, counted from the
+// send's first message, of which there are size bytes, final of them in that batch.
+func lastMessage(indexes []byte, size uint32, final int) int {
+	if len(indexes) == iggywire.IndexSize {
+		return 0
 	}
-	for from < limit {
-		m, err := l.st.b.Read(ctx, l.st.b.self, l.st.topic, l.partition, from, int(min(ask, limit-from)))
-		if err != nil {
-			return 0, false, err
-		}
-		offset, n, err := lookFor(m.Messages, id)
-		m.Release()
-		switch {
-		case err != nil:
-			return 0, false, fmt.Errorf("%w: %w", ErrMalformed, err)
-		case offset >= 0:
-			return offset, true, nil
-		case n == 0:
-			return 0, false, nil
-		}
-		from = n
-	}
-	return 0, false, nil
-}
-
-// lookFor returns the offset of the message with that id, or -1, and the offset behind the last message, or 0.
-func lookFor(msgs []byte, id [16]byte) (offset, next int64, err error) {
-	for len(msgs) > 0 {
-		var msg []byte
-		if msg, msgs, err = iggywire.NextMessage(msgs); err != nil {
-			return -1, next, err
-		}
-		next = int64(iggywire.MessageOffset(msg)) + 1
-		if iggywire.MessageID(msg) == id {
-			return next - 1, next, nil
-		}
-	}
-	return -1, next, nil
+	end := binary.LittleEndian.Uint32(indexes[len(indexes)-2*iggywire.IndexSize+4:])
+	return int(end) - (int(size) - final)
 }

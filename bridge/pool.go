@@ -137,7 +137,8 @@ func (p *connPool) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bridge: dial iggy: %w", err)
 	}
-	if tcp, ok := nc.(*net.TCPConn); ok {
+	tcp, ok := nc.(*net.TCPConn)
+	if ok {
 		_ = tcp.SetNoDelay(true)
 	}
 	if p.cfg.TLS != nil {
@@ -148,7 +149,7 @@ func (p *connPool) connect(ctx context.Context) (*conn, error) {
 		}
 		nc = t
 	}
-	c := newConn(nc, p.buffers, p.cfg.CallTimeout, p.answer, p.connLost)
+	c := newConn(nc, tcp, p.buffers, p.cfg.CallTimeout, p.answer, p.connLost)
 	login := iggywire.LoginUser{Username: p.cfg.Username, Password: p.cfg.Password, Version: clientVersion}
 	a, err := c.do(ctx, iggywire.CodeLoginUser, login.AppendTo(nil))
 	if err != nil {

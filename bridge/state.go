@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
@@ -27,7 +28,9 @@ type Bounds struct {
 
 // stateTable holds a topicState for each topic in use.
 type stateTable struct {
-	b  *Bridge
+	b         *Bridge
+	logStarts atomic.Pointer[LogStarts]
+
 	mu sync.Mutex
 	m  map[TopicID]*topicState
 }
@@ -42,7 +45,7 @@ func (s *stateTable) of(t *Topic) *topicState {
 	defer s.mu.Unlock()
 	st := s.m[t.ID]
 	if st == nil {
-		st = &topicState{b: s.b, topic: t, made: time.Now(), watches: map[*Watch]struct{}{}}
+		st = &topicState{b: s.b, topic: t, made: time.Now(), watches: map[*Watch]struct{}{}, moving: make(chan struct{}, 1)}
 		st.ends = sharedCall[[]Bounds]{owner: s.b.owner, load: st.loadEnds}
 		s.m[t.ID] = st
 	}
@@ -78,6 +81,9 @@ type topicState struct {
 	topic *Topic
 	made  time.Time
 	ends  sharedCall[[]Bounds]
+	// moving holds a token for the one who moves log starts of the topic. It is not waited for with mu held, or by who loads
+	// the ends for the one who has it.
+	moving chan struct{}
 
 	mu      sync.Mutex
 	parts   []partitionState
@@ -94,8 +100,10 @@ type partitionState struct {
 	lane    *lane
 	next    int64
 	known   bool
+	back    bool      // a send went before what was the end already; nobody has looked since
 	asOf    time.Time // next was the truth at this moment
-	start   int64
+	start   int64     // the first offset that Iggy keeps
+	hidden  hidden
 	removed int64 // next - messages kept, when start was learnt; -1: not yet
 	average int64 // message size in the whole partition
 	recent  int64 // message size where this gateway last read or wrote; 0: it has not
@@ -103,7 +111,7 @@ type partitionState struct {
 }
 
 func (p *partitionState) boundsNow() Bounds {
-	return Bounds{Start: p.start, Next: p.next, MessageSize: p.messageSize(), Bytes: p.bytes}
+	return Bounds{Start: p.logStart(), Next: p.next, MessageSize: p.messageSize(), Bytes: p.bytes}
 }
 
 // messageSize errs on the large side: too small a guess makes a poll bring more than it should.
@@ -160,6 +168,7 @@ func (st *topicState) wrote(p int32, base, count, next, bytes int64, asked time.
 	if part.known && part.next == base {
 		e.bytes = part.bytes + bytes
 	}
+	part.back = part.back || part.known && base < part.next && !part.asOf.After(asked)
 	part.recent = bytes / count
 	if part.learn(e, asked, time.Now()) {
 		st.wake()
@@ -180,7 +189,10 @@ func (st *topicState) wake() {
 func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
 	ctx, cancel := context.WithTimeout(ctx, st.b.cfg.CallTimeout)
 	defer cancel()
-	asked := time.Now()
+	if err := st.awaitLogStarts(ctx); err != nil {
+		return nil, err
+	}
+	asked, epoch := time.Now(), st.b.epoch.Load()
 	details, found, err := st.b.getTopic(ctx, st.topic.Iggy)
 	if err != nil {
 		return nil, err
@@ -195,7 +207,8 @@ func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
 	st.mu.Lock()
 	changed := false
 	bounds := make([]Bounds, len(details.PartitionList))
-	var unsure []int32
+	hides := st.keptStarts()
+	var moved []int32
 	for i := range details.PartitionList {
 		d := &details.PartitionList[i]
 		if d.ID != uint32(i) {
@@ -214,8 +227,9 @@ func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
 		case removed <= 0:
 			p.start, p.removed = 0, 0
 		case removed != p.removed:
-			unsure = append(unsure, int32(i))
+			moved = append(moved, int32(i))
 		}
+		p.hidden.set(hides[int32(i)])
 		bounds[i] = p.boundsNow()
 	}
 	st.asOf = asked
@@ -224,12 +238,36 @@ func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
 	}
 	st.mu.Unlock()
 
-	for _, i := range unsure {
-		if err := st.learnStart(ctx, i, &bounds[i], &details.PartitionList[i]); err != nil {
-			return nil, err
-		}
+	err = together(moved, func(i int32) error { return st.learnStart(ctx, i, &details.PartitionList[i]) })
+	if err != nil {
+		return nil, err
+	}
+	if err := st.sureStarts(ctx, bounds, epoch); err != nil {
+		return nil, err
 	}
 	return bounds, nil
+}
+
+// askTogether bounds how many partitions of one topic Iggy is asked about at a time.
+const askTogether = 16
+
+// together calls a function for all of a list, some at a time, and returns the first error.
+func together[T any](list []T, do func(T) error) error {
+	var all sync.WaitGroup
+	var once sync.Once
+	var first error
+	busy := make(chan struct{}, askTogether)
+	for _, one := range list {
+		busy <- struct{}{}
+		all.Go(func() {
+			defer func() { <-busy }()
+			if err := do(one); err != nil {
+				once.Do(func() { first = err })
+			}
+		})
+	}
+	all.Wait()
+	return first
 }
 
 // endOf reads a partition's end: current offset 0 with no messages is the empty partition, whose next offset is 0.
@@ -241,22 +279,24 @@ func endOf(d *iggywire.Partition) (next, kept int64) {
 }
 
 // learnStart asks for the first message kept: retention took some away since start was last known.
-func (st *topicState) learnStart(ctx context.Context, partition int32, bounds *Bounds, d *iggywire.Partition) error {
+func (st *topicState) learnStart(ctx context.Context, partition int32, d *iggywire.Partition) error {
 	res, err := st.b.poll(ctx, st.b.self, pollRequest(st.topic.Iggy, partition, iggywire.PollFirst, 0, 1))
 	if err != nil {
 		return err
 	}
 	defer res.Release()
-	start := bounds.Next
+	next, kept := endOf(d)
+	start := next
 	if len(res.Messages) > 0 {
 		start = int64(iggywire.MessageOffset(res.Messages))
 	}
-	next, kept := endOf(d)
 	st.mu.Lock()
+	defer st.mu.Unlock()
 	p := st.part(partition)
+	if p.start != start || p.removed < 0 {
+		st.wake()
+	}
 	p.start, p.removed = start, next-kept
-	st.mu.Unlock()
-	bounds.Start = start
 	return nil
 }
 
@@ -275,13 +315,18 @@ func (b *Bridge) BoundsAge(t *Topic) time.Duration {
 }
 
 // KnownBounds returns what is known of a partition without asking: from its lane, from records read, from the last
-// answers. ok is false when nothing is known. Native producers may have written since.
+// answers. ok is false when that is not enough. Native producers may have written since, and retention may have moved the
+// start: when Iggy was not asked for boundsAge, it is meanwhile.
 func (b *Bridge) KnownBounds(t *Topic, partition int32) (bounds Bounds, ok bool) {
 	st := b.states.of(t)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	p := st.part(partition)
-	return p.boundsNow(), p.known && p.removed >= 0
+	ok = p.known && p.removed >= 0 && p.isSure(b.epoch.Load())
+	if ok && time.Since(st.asOf) > boundsAge {
+		st.ends.start()
+	}
+	return p.boundsNow(), ok
 }
 
 // retire ends the lanes of a topic that is gone and wakes its watches, who will see that it is.

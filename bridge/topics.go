@@ -25,6 +25,12 @@ type TopicID [16]byte
 
 // Topic is one incarnation of an Iggy topic as Kafka clients see it. It does not change: growing a topic makes
 // another value with the same ID.
+//
+// Iggy is told names, and nothing that is sent to it can be bound to an incarnation. What this gateway deletes is gone for
+// its lanes and fetches at once. When others delete a topic and make another one of its name, that is noticed by whoever
+// asks where the old one's partitions end, by a write that goes before where they ended, and at the latest by the next
+// TopicView: ErrTopicNotFound then, also for a write that reached the new topic, where a repetition of an idempotent
+// producer finds it. Within Config.TopicViewAge, a write or a poll whose offsets fit both is the new topic's.
 type Topic struct {
 	Name       string // Kafka's
 	ID         TopicID

@@ -297,7 +297,7 @@ func TestLogStart(t *testing.T) {
 		if n := f.asked(iggywire.CodePollMessages) - polls; n != 1 {
 			t.Errorf("%d polls for the first message, want 1", n)
 		}
-		if got, err := write(t, b, top, 0, batch(b, 2, 1)); err != nil || got != (Appended{BaseOffset: 10, LogStart: 6}) {
+		if got, err := write(t, b, top, 0, batch(b, 2, 1)); err != nil || got != (Appended{BaseOffset: 10, LogStart: 6, Timestamp: -1}) {
 			t.Errorf("%+v %v", got, err)
 		}
 	})

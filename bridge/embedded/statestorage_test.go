@@ -129,7 +129,7 @@ func BenchmarkStateLog(b *testing.B) {
 			for caller := range 100 {
 				all.Go(func() {
 					for i := caller; i < b.N; i += 100 {
-						if err := log.SetLogStart(b.Context(), "topic", int32(caller), int64(i)); err != nil {
+						if err := log.SetLogStart(b.Context(), "id", "topic", int32(caller), statelog.LogStart{Offset: int64(i)}); err != nil {
 							b.Error(err)
 							return
 						}

@@ -115,9 +115,11 @@ func (l *memoryLog) read(from, end uint64, count uint32) (excerpt, error) {
 	return out, nil
 }
 
+// truncate cuts a copy of the list, as a view may be using the old one.
 func (l *memoryLog) truncate(end uint64) (lost uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.chunks = slices.Clone(l.chunks)
 	for n := len(l.chunks) - 1; n >= 0 && l.chunks[n].end > end; n-- {
 		chunk := &l.chunks[n]
 		lost += uint64(len(chunk.messages))
