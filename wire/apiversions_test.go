@@ -5,6 +5,7 @@ package wire
 
 import (
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,8 +22,8 @@ func apiVersions(version int16, name, software string) *kmsg.ApiVersionsRequest 
 // (KAFKA-18659), no features.
 func TestApiVersionsBytes(t *testing.T) {
 	rows := []string{ // key, lowest, highest
-		"0000 0000 000c", // Produce
-		"0001 0004 000c", // Fetch
+		"0000 0000 000d", // Produce
+		"0001 0004 0012", // Fetch
 		"0002 0001 000a", // ListOffsets
 		"0003 0000 000d", // Metadata
 		"0008 0002 0009", // OffsetCommit
@@ -37,13 +38,16 @@ func TestApiVersionsBytes(t *testing.T) {
 		"0012 0000 0004", // ApiVersions
 		"0013 0002 0007", // CreateTopics
 		"0014 0001 0006", // DeleteTopics
+		"0015 0000 0002", // DeleteRecords
 		"0016 0000 0005", // InitProducerId
+		"0017 0002 0004", // OffsetForLeaderEpoch
 		"002a 0000 0002", // DeleteGroups
 		"002f 0000 0000", // OffsetDelete
 		"003c 0000 0002", // DescribeCluster
+		"003d 0000 0000", // DescribeProducers
 	}
-	count := "00000014"
-	flexible := "15" + strings.Join(rows, "00") + "00" // a tag count ends each row
+	count := fmt.Sprintf("%08x", len(rows))
+	flexible := fmt.Sprintf("%02x", len(rows)+1) + strings.Join(rows, "00") + "00" // a tag count ends each row
 	tests := []struct {
 		name string
 		req  *kmsg.ApiVersionsRequest

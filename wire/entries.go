@@ -28,8 +28,8 @@ const later = -1
 // serve. Keys 24, 25, 26 and 28 are left out for good: transactions are refused by their absence.
 func entries() []entry {
 	return []entry{
-		{0, "Produce", 3, 13, 12, largeFrame | manyPartitions | advertiseZero},
-		{1, "Fetch", 4, 18, 12, largeFrame | manyPartitions},
+		{0, "Produce", 3, 13, 13, largeFrame | manyPartitions | advertiseZero},
+		{1, "Fetch", 4, 18, 18, largeFrame | manyPartitions},
 		{2, "ListOffsets", 1, 10, 10, largeFrame | manyPartitions},
 		{3, "Metadata", 0, 13, 13, manyPartitions},
 		{8, "OffsetCommit", 2, 9, 9, largeFrame | manyPartitions},
@@ -45,9 +45,9 @@ func entries() []entry {
 		{18, "ApiVersions", 0, 4, 4, 0},
 		{19, "CreateTopics", 2, 7, 7, largeFrame},
 		{20, "DeleteTopics", 1, 6, 6, 0},
-		{21, "DeleteRecords", 0, 2, later, 0},
+		{21, "DeleteRecords", 0, 2, 2, 0},
 		{22, "InitProducerId", 0, 5, 5, 0},
-		{23, "OffsetForLeaderEpoch", 2, 4, later, manyPartitions},
+		{23, "OffsetForLeaderEpoch", 2, 4, 4, manyPartitions},
 		{29, "DescribeAcls", 1, 3, later, 0},
 		{32, "DescribeConfigs", 1, 4, later, manyPartitions},
 		{33, "AlterConfigs", 0, 2, later, 0},
@@ -63,7 +63,7 @@ func entries() []entry {
 		{49, "AlterClientQuotas", 0, 1, later, 0},
 		{50, "DescribeUserScramCredentials", 0, 0, later, 0},
 		{60, "DescribeCluster", 0, 2, 2, 0},
-		{61, "DescribeProducers", 0, 0, later, 0},
+		{61, "DescribeProducers", 0, 0, 0, 0},
 		{65, "DescribeTransactions", 0, 0, later, 0},
 		{66, "ListTransactions", 0, 2, later, 0},
 		{68, "ConsumerGroupHeartbeat", 0, 1, later, 0},

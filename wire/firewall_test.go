@@ -94,10 +94,10 @@ func TestVersions(t *testing.T) {
 		key, version int16
 		want         error
 	}{
-		{0, 2, ErrUnsupportedVersion}, {0, 13, ErrUnsupportedVersion}, {0, -1, ErrUnsupportedVersion},
+		{0, 2, ErrUnsupportedVersion}, {0, 14, ErrUnsupportedVersion}, {0, -1, ErrUnsupportedVersion},
 		{0, -32768, ErrUnsupportedVersion}, {0, 32767, ErrUnsupportedVersion},
 		{18, -1, ErrUnsupportedVersion},
-		{21, 0, ErrUnknownAPI}, // known, not served yet
+		{29, 1, ErrUnknownAPI}, // known, not served yet
 		{4, 0, ErrUnknownAPI}, {24, 0, ErrUnknownAPI}, {84, 0, ErrUnknownAPI}, {501, 0, ErrUnknownAPI},
 		{10001, 0, ErrUnknownAPI}, {32767, 0, ErrUnknownAPI}, {-1, 0, ErrUnknownAPI}, {-32768, 0, ErrUnknownAPI},
 	}

@@ -99,11 +99,11 @@ func TestCompile(t *testing.T) {
 func TestLookup(t *testing.T) {
 	table := NewTable()
 	for _, want := range []API{
-		{Key: 0, Name: "Produce", Min: 3, Max: 12, AdvertisedMin: 0, LargeFrame: true, Served: true},
-		{Key: 1, Name: "Fetch", Min: 4, Max: 12, AdvertisedMin: 4, LargeFrame: true, Served: true},
+		{Key: 0, Name: "Produce", Min: 3, Max: 13, AdvertisedMin: 0, LargeFrame: true, Served: true},
+		{Key: 1, Name: "Fetch", Min: 4, Max: 18, AdvertisedMin: 4, LargeFrame: true, Served: true},
 		{Key: 3, Name: "Metadata", Min: 0, Max: 13, AdvertisedMin: 0, Served: true},
 		{Key: 11, Name: "JoinGroup", Min: 0, Max: 9, AdvertisedMin: 0, LargeFrame: true, Served: true},
-		{Key: 21, Name: "DeleteRecords", Max: 2},
+		{Key: 29, Name: "DescribeAcls", Min: 1, Max: 3, AdvertisedMin: 1},
 		{Key: 75, Name: "DescribeTopicPartitions"},
 	} {
 		got, known := table.Lookup(want.Key)
@@ -121,14 +121,14 @@ func TestLookup(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	got := NewTable().Markdown()
 	for _, want := range []string{
-		"| 0 | Produce | 3-12 | 0-12 |\n",
+		"| 0 | Produce | 3-13 | 0-13 |\n",
 		"| 60 | DescribeCluster | 0-2 | 0-2 |\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if strings.Contains(got, "DeleteRecords") {
+	if strings.Contains(got, "DescribeAcls") {
 		t.Errorf("it lists what is not served:\n%s", got)
 	}
 	if all := NewTable(ServeAll()).Markdown(); !strings.Contains(all, "| 75 | DescribeTopicPartitions | 0 | 0 |\n") {

@@ -62,7 +62,7 @@ func serve(cfg config.Config, stderr io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return app.Run(ctx, cfg, logger(cfg, stderr))
+	return app.Run(ctx, cfg, wallClock(), logger(cfg, stderr))
 }
 
 func logger(cfg config.Config, w io.Writer) *slog.Logger {

@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -14,14 +15,18 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
-// Produce (0), v3-12.
+// Produce (0), v3-13.
 //
 // v3: record batches of format 2, the only one taken. v5: log start offset. v7: zstd (KIP-110). v8: which records were
 // refused, and why (KIP-467). v9: flexible. v10: the current leader (KIP-951), which is always this gateway. v11, v12:
-// other errors for transactions, which are not served.
+// other errors for transactions, which are not served. v13: topics by id instead of by name (KIP-516).
 //
 // The checks, the decoding and the queuing happen in Start, so that batches reach their lanes in the order of the
-// requests; the Pending waits for Iggy's confirmations.
+// requests; the Pending waits for Iggy's confirmations. A broker judges a batch by itself before it looks at its
+// producer's sequence (UnifiedLog.append), and so do these: the lane has the last word, on what has passed all else.
+
+// produceByID is the version since which topics are named by id.
+const produceByID = 13
 
 // production is one Produce request under way.
 type production struct {
@@ -34,6 +39,7 @@ type production struct {
 
 type productionWait struct {
 	topic, partition int
+	to               *bridge.Topic
 	append           *bridge.Append
 }
 
@@ -46,14 +52,25 @@ func (a *API) produce(ctx context.Context, _ *server.Conn, r *wire.Request) serv
 	ctx, cancel := context.WithDeadline(ctx, p.deadline)
 	defer cancel()
 	view, err := a.topicsFor(ctx, req)
-	run := produceRun{api: a, req: req, view: view, viewErr: err, left: maxCapsPerRequest * a.PartitionCap, seen: map[partitionRef]struct{}{}}
+	a.awaitSettings(ctx)
+	run := produceRun{
+		api: a, req: req, deadline: p.deadline, view: view, viewErr: err,
+		left: maxCapsPerRequest * a.PartitionCap, seen: map[partitionRef]struct{}{},
+	}
 	for ti := range req.Topics {
-		t := &req.Topics[ti]
-		for pi := range t.Partitions {
+		in := &req.Topics[ti]
+		topic, settings, code := run.topic(in)
+		for pi := range in.Partitions {
 			out := &p.resp.Topics[ti].Partitions[pi]
-			queued := run.partition(ctx, p.deadline, t.Topic, &t.Partitions[pi], out)
+			to := batchTarget{topic, in.Partitions[pi].Partition, settings}
+			var queued *bridge.Append
+			if out.ErrorCode = code; code == none {
+				queued = run.partition(ctx, &to, in.Partitions[pi].Records, out)
+			}
 			if queued != nil {
-				p.waits = append(p.waits, productionWait{ti, pi, queued})
+				p.waits = append(p.waits, productionWait{ti, pi, topic, queued})
+			} else if isRetriable(out.ErrorCode) {
+				run.noteRefused(&to, in.Partitions[pi].Records)
 			}
 		}
 	}
@@ -72,8 +89,8 @@ func (a *API) topicsFor(ctx context.Context, req *kmsg.ProduceRequest) (*bridge.
 // namesAll says whether a view has every partition that a request is for.
 func namesAll(view *bridge.TopicView, req *kmsg.ProduceRequest) bool {
 	for i := range req.Topics {
-		t, ok := view.ByName(req.Topics[i].Topic)
-		if !ok {
+		t, code := producedTopic(view, req.Version, &req.Topics[i])
+		if code != none {
 			return false
 		}
 		for j := range req.Topics[i].Partitions {
@@ -85,6 +102,17 @@ func namesAll(view *bridge.TopicView, req *kmsg.ProduceRequest) bool {
 	return true
 }
 
+// producedTopic finds the topic of an entry, by what its version names it by; the code says why there is none.
+func producedTopic(view *bridge.TopicView, version int16, in *kmsg.ProduceRequestTopic) (*bridge.Topic, int16) {
+	if version >= produceByID {
+		if t, ok := view.ByID(in.TopicID); ok {
+			return t, none
+		}
+		return nil, unknownTopicID
+	}
+	return lookUp(view, topicRef{name: in.Topic})
+}
+
 // newProduction lays out the answer: a place for each partition.
 func (a *API) newProduction(req *kmsg.ProduceRequest) *production {
 	p := &production{resp: kmsg.NewPtrProduceResponse(), acks: req.Acks}
@@ -93,12 +121,12 @@ func (a *API) newProduction(req *kmsg.ProduceRequest) *production {
 	if timeout <= 0 || timeout > a.ProduceTimeoutMax {
 		timeout = a.ProduceTimeoutMax
 	}
-	p.deadline = a.Now().Add(timeout)
+	p.deadline = time.Now().Add(timeout)
 	p.resp.Topics = make([]kmsg.ProduceResponseTopic, len(req.Topics))
 	for i := range req.Topics {
 		t := &p.resp.Topics[i]
 		t.Default()
-		t.Topic = req.Topics[i].Topic
+		t.Topic, t.TopicID = req.Topics[i].Topic, req.Topics[i].TopicID
 		t.Partitions = make([]kmsg.ProduceResponseTopicPartition, len(req.Topics[i].Partitions))
 		for j := range t.Partitions {
 			out := &t.Partitions[j]
@@ -119,10 +147,10 @@ func (a *API) finishProduce(ctx context.Context, p *production) (server.Reply, e
 		out := &p.resp.Topics[w.topic].Partitions[w.partition]
 		done, err := w.append.Wait(waiting)
 		if err != nil {
-			out.ErrorCode = a.code(opProduce, err, !a.Now().Before(p.deadline))
+			a.refuseProduced(p, w, out, err)
 			continue
 		}
-		out.BaseOffset, out.LogStartOffset = done.BaseOffset, done.LogStart
+		out.BaseOffset, out.LogStartOffset, out.LogAppendTime = done.BaseOffset, done.LogStart, done.Timestamp
 	}
 	if err := ctx.Err(); err != nil {
 		return server.Reply{}, err
@@ -131,6 +159,32 @@ func (a *API) finishProduce(ctx context.Context, p *production) (server.Reply, e
 		return finishUnacknowledged(p)
 	}
 	return server.NewReply(p.resp), nil
+}
+
+// refuseProduced says what became of a batch that was queued and not confirmed.
+func (a *API) refuseProduced(p *production, w *productionWait, out *kmsg.ProduceResponseTopicPartition, err error) {
+	out.ErrorCode = a.produceCode(p.resp.Version, err, !time.Now().Before(p.deadline))
+	if out.ErrorCode == outOfOrderSequence || out.ErrorCode == invalidProducerEpoch {
+		out.LogStartOffset = a.knownLogStart(w.to, out.Partition)
+	}
+}
+
+// produceCode is code in the terms of a version: a topic that went while its batch waited is unknown by what it was
+// named by.
+func (a *API) produceCode(version int16, err error, late bool) int16 {
+	code := a.code(opProduce, err, late)
+	if code == unknownTopicOrPartition && version >= produceByID && !errors.Is(err, bridge.ErrPartitionNotFound) {
+		return unknownTopicID
+	}
+	return code
+}
+
+// knownLogStart is the log start that goes with a refusal, -1 if it is not known: a refusal is not worth a question.
+func (a *API) knownLogStart(t *bridge.Topic, partition int32) int64 {
+	if bounds, ok := a.Bridge.KnownBounds(t, partition); ok {
+		return bounds.Start
+	}
+	return -1
 }
 
 // finishUnacknowledged gives no answer. A client that asked for none can only be told of a failure by losing its
@@ -158,95 +212,4 @@ func (a *API) produceDetached(_ context.Context, _ *server.Conn, r *wire.Request
 		}
 	}
 	return func(ctx context.Context) (server.Reply, error) { return a.finishProduce(ctx, p) }
-}
-
-type partitionRef struct {
-	topic     string
-	partition int32
-}
-
-// maxCapsPerRequest: how many partition caps one request may bring, decompressed.
-const maxCapsPerRequest = 8
-
-// produceRun goes through the partitions of one request.
-type produceRun struct {
-	api     *API
-	req     *kmsg.ProduceRequest
-	view    *bridge.TopicView
-	viewErr error
-	left    int // decompressed bytes that this request may still bring
-	seen    map[partitionRef]struct{}
-}
-
-// partition checks one partition's batch and queues it; nil when it was refused, which out then says.
-func (r *produceRun) partition(ctx context.Context, deadline time.Time, topic string, in *kmsg.ProduceRequestTopicPartition, out *kmsg.ProduceResponseTopicPartition) *bridge.Append {
-	a := r.api
-	t, code := r.admit(topic, in.Partition, deadline)
-	if code != none {
-		out.ErrorCode = code
-		return nil
-	}
-	if r.left <= 0 {
-		out.ErrorCode = notLeaderOrFollower // retriable, and nothing of it was looked at
-		return nil
-	}
-	batch, no := a.decodeForProduce(ctx, r.req.Version, in.Records)
-	if no != nil {
-		no.fill(out)
-		if no.logStart {
-			out.LogStartOffset = r.logStart(t, in.Partition)
-		}
-		return nil
-	}
-	r.left -= batch.decompressed
-	queued := &bridge.Append{
-		Session:           a.Bridge.Self(),
-		Messages:          batch.messages,
-		Count:             batch.count,
-		Deadline:          deadline,
-		MaxTimestamp:      batch.maxTimestamp,
-		MaxTimestampIndex: batch.maxTimestampIndex,
-		Release:           batch.release,
-	}
-	if err := a.Bridge.Append(t, in.Partition, queued); err != nil {
-		batch.release()
-		out.ErrorCode = a.code(opProduce, err, false)
-		return nil
-	}
-	return queued
-}
-
-// admit checks all that needs no look at the batch.
-func (r *produceRun) admit(topic string, partition int32, deadline time.Time) (*bridge.Topic, int16) {
-	a := r.api
-	if bridge.ValidateTopicName(topic) != nil || a.isInternal(topic) {
-		return nil, invalidTopicException
-	}
-	if r.viewErr != nil {
-		return nil, a.code(opProduce, r.viewErr, !a.Now().Before(deadline))
-	}
-	t, ok := r.view.ByName(topic)
-	if !ok || partition < 0 || partition >= t.Partitions {
-		return nil, unknownTopicOrPartition
-	}
-	if r.req.Acks < -1 || r.req.Acks > 1 {
-		return nil, invalidRequiredAcks
-	}
-	if r.req.TransactionID != nil && *r.req.TransactionID != "" {
-		return nil, unsupportedVersion
-	}
-	ref := partitionRef{topic, partition}
-	if _, twice := r.seen[ref]; twice {
-		return nil, invalidRequest
-	}
-	r.seen[ref] = struct{}{}
-	return t, none
-}
-
-// logStart is the log start that goes with a refusal, as far as it is known: a refusal is not worth a question.
-func (r *produceRun) logStart(t *bridge.Topic, partition int32) int64 {
-	if bounds, ok := r.api.Bridge.KnownBounds(t, partition); ok {
-		return bounds.Start
-	}
-	return -1
 }

@@ -16,20 +16,26 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 )
 
-// Every version writes, and its answer has what it has since: the log start since v5.
+// Every version writes, and its answer has what it has since: the log start since v5, the topic's id instead of its
+// name since v13.
 func TestProduceVersions(t *testing.T) {
 	gw := shared(t)
 	c := gw.dial(t)
-	topic := gw.newTopic(t, 1)
-	for version := int16(3); version <= 12; version++ {
-		req := produceRequest(part{topic: topic, records: batch("a", "b")})
+	name := newName()
+	topic := gw.createTopic(t, name, 1)
+	for version := int16(3); version <= 13; version++ {
+		req := produceRequest(part{topic: name, records: batch("a", "b")})
 		req.Version = version
+		wt, wp := kmsg.NewProduceResponseTopic(), kmsg.NewProduceResponseTopicPartition()
+		if wt.Topic = name; version >= 13 {
+			req.Topics[0].Topic, req.Topics[0].TopicID = "", topic.ID
+			wt.Topic, wt.TopicID = "", topic.ID
+		}
 		got := ask[*kmsg.ProduceResponse](c, req)
 
 		want := kmsg.NewPtrProduceResponse()
 		want.Version = version
-		wt, wp := kmsg.NewProduceResponseTopic(), kmsg.NewProduceResponseTopicPartition()
-		wt.Topic, wp.BaseOffset, wp.LogAppendTime = topic, 2*int64(version-3), -1
+		wp.BaseOffset, wp.LogAppendTime = 2*int64(version-3), -1
 		if version >= 5 {
 			wp.LogStartOffset = 0
 		}
@@ -182,13 +188,15 @@ func TestProduceUnacknowledged(t *testing.T) {
 // A failure of acks=0 can only be told by closing; what was asked before is answered first.
 func TestProduceUnacknowledgedFailure(t *testing.T) {
 	gw := shared(t)
-	topic := gw.newTopic(t, 1)
+	topic, gapped := gw.newTopic(t, 1), gw.newTopic(t, 1)
+	gw.dial(t).produce(gapped, 0, sequenced(producer{id: 7}, 1))
 	for name, p := range map[string]part{
 		"missing topic":       {topic: "no-such-topic", records: batch("v")},
 		"missing partition":   {topic: topic, partition: 9, records: batch("v")},
 		"wrong CRC":           {topic: topic, records: wrongCRC(batch("v"))},
 		"transactional batch": {topic: topic, records: batchOf(batchForm{transactional: true}, record{value: []byte("v")})},
 		"internal topic":      {topic: internalTopic, records: batch("v")},
+		"a gap":               {topic: gapped, records: sequenced(producer{id: 7, sequence: 5}, 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := gw.dial(t)

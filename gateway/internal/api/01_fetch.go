@@ -5,55 +5,54 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
-// Fetch (1), v4-12.
+// Fetch (1), v4-18.
 //
-// v4: isolation level, last stable offset, aborted transactions. v5: log start offset. v7: fetch sessions (KIP-227),
-// of which none is ever opened: every answer is a full one with session id 0. v9: current leader epoch (KIP-320).
-// v10: zstd (KIP-110). v11: rack, preferred replica (KIP-392), which is never another one. v12: flexible.
+// v4: isolation level, last stable offset, aborted transactions. v5: log start offset. v7: fetch sessions (KIP-227).
+// v9: current leader epoch (KIP-320). v10: zstd (KIP-110). v11: rack, preferred replica (KIP-392), which is never another
+// one. v12: flexible; the last fetched epoch (KIP-595) and diverging epochs are for followers. v13: topic ids (KIP-516).
+// v14: tiered storage (KIP-405) has an error code of its own, which never comes. v15: the replica id moves into a tagged
+// field (KIP-903). v16: endpoints of new leaders (KIP-951), of which there are none. v17: a follower's directory (KIP-853).
+// v18: the high watermark that a follower knows (KIP-1166); a consumer's Fetch waits as before.
 
+// Bounds of the fetch sessions. The first is Kafka's, the others are ours.
 const (
-	// askTimeout is the least time that a fetch gives Iggy to say where partitions end, however short its wait.
-	askTimeout = 2 * time.Second
-	// readTimeout bounds the polls that carry the records.
-	readTimeout = 10 * time.Second
-	// askTogether is how many topics, and readTogether how many partitions one fetch asks for at a time.
-	askTogether  = 8
-	readTogether = 8
+	maxFetchSessions     = 1000
+	maxFetchSessionBytes = 64 << 20 // about 600,000 partitions
+	fetchSessionAge      = 2 * time.Minute
 )
 
 // fetchRun is one Fetch request under way.
 type fetchRun struct {
 	api       *API
 	req       *kmsg.FetchRequest
+	session   *fetchsession.Fetch
+	sessionID int32     // of the answer
 	deadline  time.Time // when the client wants an answer, whatever there is
-	topics    []fetchTopic
+	items     []fetchItem
 	live      []*fetchItem // those that may have records
-	failed    bool         // some partition answers an error, which is told at once
+	fields    int          // bytes of the answer besides the records, at most
+	failed    bool         // some partition answers an error that is told at once
 	unreserve []func()     // give the response budget back
-}
-
-type fetchTopic struct {
-	name  string
-	topic *bridge.Topic // nil when there is none
-	items []fetchItem
+	uncharge  func()       // gives the decode budget back
 }
 
 // fetchItem is one partition of the request and its answer.
 type fetchItem struct {
-	topic     *bridge.Topic
-	partition int32
-	offset    int64
-	maxBytes  int
+	fetchsession.Part
+	topic *bridge.Topic
 
 	bounds bridge.Bounds // as last known
 	known  bool          // bounds hold
@@ -63,280 +62,146 @@ type fetchItem struct {
 
 	want    int // bytes of records to read
 	code    int16
-	aborted bool // the answer has an empty list of aborted transactions, not null
+	missing bool // code says that there is no such topic or partition
 	records []byte
 }
 
+func newFetchSessions(deps *Deps) *fetchsession.Cache {
+	return fetchsession.NewCache(fetchsession.Config{
+		MaxSessions: maxFetchSessions,
+		// A fetch in a session takes memory for each of its partitions: one session must not need the whole budget.
+		MaxPartitions: int(deps.DecodeBudget.Largest() / 4 / fetchItemSize),
+		MaxBytes:      maxFetchSessionBytes,
+		EvictAfter:    fetchSessionAge,
+		Rand:          deps.Rand,
+	})
+}
+
+const fetchItemSize = int64(unsafe.Sizeof(fetchItem{}) + unsafe.Sizeof((*fetchItem)(nil)))
+
 func (a *API) fetch(_ context.Context, _ *server.Conn, r *wire.Request) server.Pending {
+	return a.startFetch(r, (*fetchRun).serve)
+}
+
+// fetchDetached answers that no partition has a leader.
+func (a *API) fetchDetached(_ context.Context, _ *server.Conn, r *wire.Request) server.Pending {
+	return a.startFetch(r, func(f *fetchRun, _ context.Context) error {
+		for i := range f.items {
+			f.items[i].code = notLeaderOrFollower
+		}
+		return nil
+	})
+}
+
+// startFetch begins a request; serve finds what is answered for its partitions. Sessions see requests in the order in
+// which they came.
+func (a *API) startFetch(r *wire.Request, serve func(*fetchRun, context.Context) error) server.Pending {
 	req, ok := r.Body.(*kmsg.FetchRequest)
 	if !ok {
 		return fails(errNoHandler)
 	}
+	session, err := a.sessions.Begin(time.Now(), req)
+	if err != nil {
+		return func(context.Context) (server.Reply, error) { return refuseFetch(req, err) }
+	}
 	return func(ctx context.Context) (server.Reply, error) {
-		if refuseSession(req) {
-			return server.NewReply(sessionNotFound(req)), nil
-		}
-		f := a.newFetch(req)
+		f := a.newFetch(req, session)
 		answered := false
 		defer func() {
 			if !answered { // an error, or a panic that ends this connection alone
 				f.release()
 			}
 		}()
-		f.admit(ctx)
-		if err := f.await(ctx); err != nil {
-			return server.Reply{}, err
-		}
-		if err := f.read(ctx); err != nil {
-			return server.Reply{}, err
+		for _, step := range []func(context.Context) error{f.list, func(ctx context.Context) error { return serve(f, ctx) }, f.finish} {
+			if err := step(ctx); err != nil {
+				return refuseFetch(req, err)
+			}
 		}
 		answered = true
 		return f.reply(), nil
 	}
 }
 
-// refuseSession: with session id 0, epochs 0 and -1 ask for a full answer; so do 0 and -1 with an id, which replace or
-// close a session that is not there. Everything else continues a session.
-func refuseSession(req *kmsg.FetchRequest) bool {
-	return req.Version >= 7 && req.SessionEpoch != 0 && req.SessionEpoch != -1
-}
-
-func sessionNotFound(req *kmsg.FetchRequest) kmsg.Response {
-	resp := kmsg.NewPtrFetchResponse()
-	resp.Version, resp.ErrorCode = req.Version, fetchSessionIDNotFound
-	return resp
-}
-
-func (a *API) newFetch(req *kmsg.FetchRequest) *fetchRun {
+func (a *API) newFetch(req *kmsg.FetchRequest, session *fetchsession.Fetch) *fetchRun {
 	wait := min(time.Duration(max(req.MaxWaitMillis, 0))*time.Millisecond, a.FetchWaitMax)
-	f := &fetchRun{api: a, req: req, deadline: a.Now().Add(wait), topics: make([]fetchTopic, len(req.Topics))}
-	for i := range req.Topics {
-		in, t := &req.Topics[i], &f.topics[i]
-		t.name = in.Topic
-		t.items = make([]fetchItem, len(in.Partitions))
-		for j := range in.Partitions {
-			p := &in.Partitions[j]
-			t.items[j] = fetchItem{
-				partition: p.Partition, offset: p.FetchOffset, maxBytes: int(max(p.PartitionMaxBytes, 0)),
-				aborted: req.IsolationLevel != 0,
-			}
-		}
-	}
-	return f
+	return &fetchRun{api: a, req: req, session: session, deadline: time.Now().Add(wait)}
 }
 
-// admit finds the topics and answers what can be answered without looking at the partitions.
-func (f *fetchRun) admit(ctx context.Context) {
-	ctx, cancel := f.askContext(ctx)
-	defer cancel()
-	view, err := f.api.Bridge.Topics(ctx)
-	for i := range f.topics {
-		t := &f.topics[i]
-		if err == nil {
-			t.topic, _ = view.ByName(t.name)
-		}
-		for j := range t.items {
-			it := &t.items[j]
-			it.topic, it.err = t.topic, err
-			it.code = f.admitPartition(it, &f.req.Topics[i].Partitions[j])
-			if it.code != none {
-				it.aborted = true // as in a broker's error answers, but for an offset out of range
-				f.failed = true
-				continue
-			}
-			f.live = append(f.live, it)
-		}
-	}
-}
-
-func (f *fetchRun) admitPartition(it *fetchItem, in *kmsg.FetchRequestTopicPartition) int16 {
+// refuseFetch answers a session's error, with id 0 and no topics, upon which a client begins anew. Others close the
+// connection.
+func refuseFetch(req *kmsg.FetchRequest, err error) (server.Reply, error) {
+	resp := kmsg.NewPtrFetchResponse()
+	resp.Version = req.Version
 	switch {
-	case it.err != nil:
-		return none // answered after the wait
-	case it.topic == nil || it.partition < 0 || it.partition >= it.topic.Partitions:
-		return unknownTopicOrPartition
-	}
-	if code := checkEpoch(in.CurrentLeaderEpoch); code != none {
-		return code
-	}
-	if f.req.ReplicaID >= 0 { // a broker that wants to follow
-		return notLeaderOrFollower
-	}
-	return none
-}
-
-// checkEpoch compares the leader epoch that a client knows; -1 is no comparison (KIP-320).
-func checkEpoch(epoch int32) int16 {
-	switch {
-	case epoch < 0 || epoch == leaderEpoch:
-		return none
-	case epoch < leaderEpoch:
-		return fencedLeaderEpoch
+	case errors.Is(err, fetchsession.ErrNotFound):
+		resp.ErrorCode = fetchSessionIDNotFound
+	case errors.Is(err, fetchsession.ErrEpoch):
+		resp.ErrorCode = invalidFetchSessionEpoch
+	case errors.Is(err, fetchsession.ErrTopicID):
+		resp.ErrorCode = fetchSessionTopicIDError
 	default:
-		return unknownLeaderEpoch
+		return server.Reply{}, err
 	}
+	return server.NewReply(resp), nil
 }
 
-// await returns when there is enough to answer, the client's patience is over, or the connection is.
-func (f *fetchRun) await(ctx context.Context) error {
-	if f.enough() {
-		return ctx.Err()
-	}
-	// The watch begins before the question: what is written in between is noticed.
-	watch := f.api.Bridge.Watch(f.watched())
-	defer watch.Close()
-	f.ask(ctx)
-	patience := time.NewTimer(f.deadline.Sub(f.api.Now()))
-	defer patience.Stop()
-	for !f.enough() {
-		select {
-		case <-watch.News():
-			f.notice(watch)
-		case <-patience.C:
-			f.enough() // what is known of sizes may have become better without any news
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
+// list lists what is to be fetched. In a session that may be more than the request names, so it is charged here, to the
+// budget that a request with all of these partitions would have been charged to.
+func (f *fetchRun) list(ctx context.Context) error {
+	n := f.session.Len()
+	if f.session.Incremental() {
+		ctx, cancel := context.WithTimeout(ctx, f.api.WriteTimeout)
+		defer cancel()
+		charge := int64(n) * fetchItemSize
+		if err := f.api.DecodeBudget.Acquire(ctx, charge); err != nil {
+			return fmt.Errorf("%w: %w", errBudget, err)
 		}
+		f.uncharge = func() { f.api.DecodeBudget.Release(charge) }
 	}
-	return nil
+	f.items = make([]fetchItem, 0, n)
+	return f.session.Each(func(p fetchsession.Part) { f.items = append(f.items, fetchItem{Part: p}) })
 }
 
-// notice answers for topics that were deleted while the fetch waits, as a broker does.
-func (f *fetchRun) notice(watch *bridge.Watch) {
-	for _, it := range f.live {
-		if it.code == none && it.topic != nil && watch.Gone(it.topic) {
-			it.code, it.aborted = unknownTopicOrPartition, true
-			f.failed = true
-		}
+// serve finds what to answer. An error closes the connection.
+func (f *fetchRun) serve(ctx context.Context) error {
+	f.admit(ctx)
+	if err := f.await(ctx); err != nil {
+		return err
 	}
+	return f.read(ctx)
 }
 
-// enough takes in what is known of the partitions, and says whether it makes an answer: an error, or min_bytes.
-func (f *fetchRun) enough() bool {
-	var bytes int64
-	for _, it := range f.live {
-		f.look(it)
-		if it.code == none && it.available() > 0 {
-			bytes += min(it.availableBytes(), int64(it.maxBytes))
-			bytes = max(bytes, 1)
-		}
-	}
-	return f.failed || bytes >= int64(f.req.MinBytes) && (bytes > 0 || f.req.MinBytes <= 0)
-}
-
-func (f *fetchRun) look(it *fetchItem) {
-	if it.topic == nil || it.code != none {
-		return
-	}
-	if bounds, ok := f.api.Bridge.KnownBounds(it.topic, it.partition); ok {
-		if !it.known {
-			it.first = bounds
-		}
-		it.bounds, it.known = bounds, true
-	}
-	if it.offset < 0 || it.asked && (it.offset < it.bounds.Start || it.offset > it.bounds.Next) {
-		it.code = offsetOutOfRange
-		f.failed = true
-	}
-}
-
-// available is how many records there are from the offset on.
-func (it *fetchItem) available() int64 {
-	if !it.known || it.offset < it.bounds.Start {
-		return 0
-	}
-	return max(it.bounds.Next-it.offset, 0)
-}
-
-// availableBytes is how many bytes those records have, nearly: by the average what there was at first, and what came
-// since, which need not resemble it.
-func (it *fetchItem) availableBytes() int64 {
-	before := max(it.first.Next-it.offset, 0) * max(it.first.MessageSize, 1)
-	return max(before+it.bounds.Bytes-it.first.Bytes, it.available())
-}
-
-func (f *fetchRun) watched() []*bridge.Topic {
-	var topics []*bridge.Topic
-	for i := range f.topics {
-		if f.topics[i].topic != nil {
-			topics = append(topics, f.topics[i].topic)
-		}
-	}
-	return topics
-}
-
-func (f *fetchRun) askContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, max(f.deadline.Sub(f.api.Now()), askTimeout))
-}
-
-// ask lets Iggy say where the partitions end that have nothing to read as far as is known.
-func (f *fetchRun) ask(ctx context.Context) {
-	ctx, cancel := f.askContext(ctx)
-	defer cancel()
-	var group errgroup.Group
-	group.SetLimit(askTogether)
-	for _, items := range f.quiet() {
-		group.Go(func() error {
-			f.askAbout(ctx, items)
-			return nil
-		})
-	}
-	_ = group.Wait() // every item has its own error
-	f.dropGone()
-}
-
-// quiet lists, topic by topic, the partitions that have nothing to read as far as is known and of which Iggy was not
-// asked during this request.
-func (f *fetchRun) quiet() [][]*fetchItem {
-	var quiet [][]*fetchItem
-	for i := range f.topics {
-		var items []*fetchItem
-		for j := range f.topics[i].items {
-			it := &f.topics[i].items[j]
-			if it.topic != nil && it.code == none && !it.asked && it.err == nil && it.available() == 0 {
-				items = append(items, it)
+// finish settles which session the answer is of and what it leaves out.
+func (f *fetchRun) finish(context.Context) (err error) {
+	f.sessionID, err = f.session.Finish(time.Now(), func(yield func(*fetchsession.Part, fetchsession.Outcome) bool) {
+		for i := range f.items {
+			it := &f.items[i]
+			o := fetchsession.Outcome{Records: len(it.records) > 0, Failed: it.code != none}
+			o.HighWatermark, o.LogStart = it.told()
+			if it.topic != nil {
+				o.Resolved = it.topic.Name
+			}
+			if !yield(&it.Part, o) {
+				return
 			}
 		}
-		if items != nil {
-			quiet = append(quiet, items)
-		}
-	}
-	return quiet
+	})
+	return err
 }
 
-// askAbout lets Iggy say where partitions of one topic end.
-func (f *fetchRun) askAbout(ctx context.Context, items []*fetchItem) {
-	bounds, err := f.api.Bridge.Bounds(ctx, items[0].topic)
-	for _, it := range items {
-		it.asked, it.err = err == nil, err
-		if int(it.partition) < len(bounds) {
-			it.first = bounds[it.partition]
-		}
+// told is what the answer says of the partition's bounds.
+func (it *fetchItem) told() (highWatermark, logStart int64) {
+	if it.code != none || !it.known {
+		return -1, -1
 	}
+	return it.bounds.Next, it.bounds.Start
 }
 
-// dropGone answers for partitions that Iggy does not have any more.
-func (f *fetchRun) dropGone() {
-	for _, it := range f.live {
-		if bridge.IsNotFound(it.err) && it.code == none {
-			it.code, it.aborted = unknownTopicOrPartition, true
-			f.failed = true
-		}
+// release gives back what the answer holds.
+func (f *fetchRun) release() {
+	f.drop()
+	if f.uncharge != nil {
+		f.uncharge()
+		f.uncharge = nil
 	}
-}
-
-// fetchDetached answers that no partition has a leader.
-func (a *API) fetchDetached(_ context.Context, _ *server.Conn, r *wire.Request) server.Pending {
-	req, ok := r.Body.(*kmsg.FetchRequest)
-	if !ok {
-		return fails(errNoHandler)
-	}
-	f := a.newFetch(req)
-	for i := range f.topics {
-		for j := range f.topics[i].items {
-			f.topics[i].items[j].code = notLeaderOrFollower
-		}
-	}
-	return func(context.Context) (server.Reply, error) { return f.reply(), nil }
 }

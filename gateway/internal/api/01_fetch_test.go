@@ -23,11 +23,10 @@ func TestFetchVersions(t *testing.T) {
 	c := gw.dial(t)
 	topic := gw.newTopic(t, 1)
 	c.produce(topic, 0, batch("a", "b", "c"))
-	for version := int16(4); version <= 12; version++ {
+	for version := int16(4); version <= 18; version++ {
 		for offset, want := range [][]string{{"a", "b", "c"}, {"b", "c"}, {"c"}, nil} {
-			req := fetchRequest(part{topic: topic, offset: int64(offset)})
-			req.Version = version
-			got := onlyPartition(c, ask[*kmsg.FetchResponse](c, req))
+			resp := ask[*kmsg.FetchResponse](c, gw.fetchAt(t, version, part{topic: topic, offset: int64(offset)}))
+			got := onlyPartition(c, resp)
 			if read := values(records(t, got.RecordBatches)); !slices.Equal(read, want) {
 				t.Errorf("v%d from %d: %q, want %q", version, offset, read, want)
 			}
@@ -37,12 +36,79 @@ func TestFetchVersions(t *testing.T) {
 			if version >= 5 && got.LogStartOffset != 0 || got.PreferredReadReplica != -1 {
 				t.Errorf("v%d: log start %d, preferred replica %d", version, got.LogStartOffset, got.PreferredReadReplica)
 			}
+			if name, id := resp.Topics[0].Topic, resp.Topics[0].TopicID; version < 13 && name != topic || version >= 13 && id != gw.topicID(t, topic) {
+				t.Errorf("v%d: of topic %q, %v", version, name, id)
+			}
+			if len(resp.Brokers) != 0 {
+				t.Errorf("v%d: endpoints %v", version, resp.Brokers)
+			}
 		}
-		req := fetchRequest(part{topic: "no-such-topic"})
-		req.Version = version
-		got := onlyPartition(c, ask[*kmsg.FetchResponse](c, req))
-		if got.ErrorCode != codeUnknownTopic || got.HighWatermark != -1 || got.RecordBatches == nil {
+		missing := int16(codeUnknownTopic)
+		if version >= 13 {
+			missing = codeUnknownTopicID
+		}
+		got := onlyPartition(c, ask[*kmsg.FetchResponse](c, gw.fetchAt(t, version, part{topic: "no-such-topic"})))
+		if got.ErrorCode != missing || got.HighWatermark != -1 || got.RecordBatches == nil || got.AbortedTransactions == nil {
 			t.Errorf("v%d, missing topic: %+v", version, got)
+		}
+	}
+}
+
+// fetchAt is fetchRequest in a version, with the topics' ids from version 13 on.
+func (gw *gateway) fetchAt(tb testing.TB, version int16, parts ...part) *kmsg.FetchRequest {
+	tb.Helper()
+	req := fetchRequest(parts...)
+	req.Version = version
+	for i := range req.Topics {
+		if version >= 13 {
+			req.Topics[i].TopicID = gw.topicID(tb, req.Topics[i].Topic)
+			req.Topics[i].Topic = ""
+		}
+	}
+	return req
+}
+
+// topicID is the id of a topic; that of one that does not exist is made of its name.
+func (gw *gateway) topicID(tb testing.TB, topic string) (id [16]byte) {
+	tb.Helper()
+	view, err := gw.bridge.Topics(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if t, ok := view.ByName(topic); ok {
+		return t.ID
+	}
+	copy(id[:], topic)
+	return id
+}
+
+// Fields that only followers fill change nothing for a consumer; whoever says that it follows is told to go elsewhere,
+// by the replica id that its version has (KIP-903).
+func TestFetchFollowerFields(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	topic := gw.newTopic(t, 1)
+	c.produce(topic, 0, batch("a"))
+	for version := int16(4); version <= 18; version++ {
+		req := gw.fetchAt(t, version, part{topic: topic})
+		p := &req.Topics[0].Partitions[0]
+		p.LogStartOffset, p.LastFetchedEpoch, p.ReplicaDirectoryID, p.HighWatermark = 5, 0, [16]byte{1}, 1
+		req.ReplicaState.Epoch, req.ClusterID, req.Rack = 7, kmsg.StringPtr("another cluster"), "rack"
+		if got := onlyPartition(c, ask[*kmsg.FetchResponse](c, req)); got.ErrorCode != 0 || len(got.RecordBatches) == 0 {
+			t.Errorf("v%d: %+v", version, got)
+		}
+		for _, id := range []int32{-2, 0, 9} {
+			want := int16(0)
+			if id >= 0 {
+				want = codeNotLeader
+			}
+			req.ReplicaID, req.ReplicaState.ID = id, -1
+			if version >= 15 {
+				req.ReplicaID, req.ReplicaState.ID = -1, id
+			}
+			if got := onlyPartition(c, ask[*kmsg.FetchResponse](c, req)); got.ErrorCode != want {
+				t.Errorf("v%d, replica %d: error %d, want %d", version, id, got.ErrorCode, want)
+			}
 		}
 	}
 }
@@ -141,33 +207,6 @@ func TestFetchCompression(t *testing.T) {
 	}
 }
 
-// No session is ever opened: epochs 0 and -1 are answered in full with id 0, whatever id they name; any other epoch
-// continues a session that is not there.
-func TestFetchSessions(t *testing.T) {
-	gw := shared(t)
-	c := gw.dial(t)
-	topic := gw.newTopic(t, 1)
-	c.produce(topic, 0, batch("a"))
-	for version := int16(7); version <= 12; version++ {
-		for _, tc := range []struct {
-			id, epoch int32
-			code      int16
-		}{{0, 0, 0}, {0, -1, 0}, {77, 0, 0}, {77, -1, 0}, {0, 1, 70}, {77, 1, 70}, {77, 1 << 30, 70}, {0, -2, 70}} {
-			req := fetchRequest(part{topic: topic})
-			req.Version, req.SessionID, req.SessionEpoch = version, tc.id, tc.epoch
-			got := ask[*kmsg.FetchResponse](c, req)
-			if got.ErrorCode != tc.code || got.SessionID != 0 || (len(got.Topics) == 1) != (tc.code == 0) {
-				t.Errorf("v%d, session %d, epoch %d: %+v", version, tc.id, tc.epoch, got)
-			}
-		}
-		empty := fetchRequest()
-		empty.Version, empty.SessionEpoch = version, 0
-		if got := ask[*kmsg.FetchResponse](c, empty); got.ErrorCode != 0 || got.SessionID != 0 || len(got.Topics) != 0 {
-			t.Errorf("v%d, no partitions: %+v", version, got)
-		}
-	}
-}
-
 // read_committed differs from read_uncommitted in one thing: the list of aborted transactions is empty, not null.
 func TestFetchIsolation(t *testing.T) {
 	gw := shared(t)
@@ -202,19 +241,24 @@ func TestFetchLeaderEpoch(t *testing.T) {
 	}
 }
 
-// A partition named twice is answered twice.
+// A partition named twice is answered twice, but in a session, where the last word counts.
 func TestFetchPartitionTwice(t *testing.T) {
 	gw := shared(t)
 	c := gw.dial(t)
 	topic := gw.newTopic(t, 1)
 	c.produce(topic, 0, batch("a", "b"))
-	resp := ask[*kmsg.FetchResponse](c, fetchRequest(part{topic: topic}, part{topic: topic, offset: 1}))
+	req := fetchRequest(part{topic: topic}, part{topic: topic, offset: 1})
+	resp := ask[*kmsg.FetchResponse](c, req)
 	var got []string
 	for _, p := range resp.Topics[0].Partitions {
 		got = append(got, fmt.Sprint(values(records(t, p.RecordBatches))))
 	}
 	if diff := cmp.Diff([]string{"[a b]", "[b]"}, got); diff != "" {
 		t.Error(diff)
+	}
+	req.SessionEpoch = 0
+	if got := values(records(t, onlyPartition(c, ask[*kmsg.FetchResponse](c, req)).RecordBatches)); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("in a session: %q", got)
 	}
 }
 

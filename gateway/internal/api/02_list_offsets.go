@@ -13,6 +13,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
 )
 
@@ -85,6 +86,15 @@ func (a *API) listTopicOffsets(ctx context.Context, version int16, in *kmsg.List
 	if topic != nil {
 		bounds, err = a.Bridge.Bounds(ctx, topic)
 	}
+	search := offsetSearch{api: a, topic: topic, stamp: mapping.RecordTimestamp}
+	if topic != nil && err == nil {
+		var settings *topicconfig.Effective
+		if settings, err = a.effective(topic); err != nil {
+			err = fmt.Errorf("%w: %w", bridge.ErrUnavailable, err)
+		} else if settings.LogAppendTime {
+			search.stamp, search.ordered = mapping.AppendTimestamp, true
+		}
+	}
 	answered := map[int32]bool{}
 	for i := range in.Partitions {
 		p := &in.Partitions[i]
@@ -106,7 +116,14 @@ func (a *API) listTopicOffsets(ctx context.Context, version int16, in *kmsg.List
 		case err != nil:
 			o.ErrorCode = a.code(opListOffsets, err, false)
 		default:
-			a.listOffset(ctx, topic, p, bounds[p.Partition], &o)
+			search.partition, search.bounds = p.Partition, bounds[p.Partition]
+			at, err := search.find(ctx, p.Timestamp)
+			if o.ErrorCode = a.code(opListOffsets, err, false); err == nil {
+				o.Offset, o.Timestamp = at.offset, at.timestamp
+			}
+			if o.Offset >= 0 {
+				o.LeaderEpoch = leaderEpoch
+			}
 		}
 		out.Partitions = append(out.Partitions, o)
 	}
@@ -125,42 +142,56 @@ func mayAsk(version int16, timestamp int64) bool {
 	return timestamp >= askEarliest
 }
 
-func (a *API) listOffset(ctx context.Context, topic *bridge.Topic, p *kmsg.ListOffsetsRequestTopicPartition, bounds bridge.Bounds, o *kmsg.ListOffsetsResponseTopicPartition) {
-	var err error
-	at := stamped{offset: -1, timestamp: -1}
-	switch p.Timestamp {
-	case askLatest:
-		at.offset = bounds.Next
-	case askEarliest, askEarliestLocal:
-		at.offset = bounds.Start
-	case askLatestTiered:
-	case askMaxTimestamp:
-		at, err = a.newestRecord(ctx, topic, p.Partition, bounds)
-	default:
-		at, err = a.firstAtOrAfter(ctx, topic, p.Partition, bounds, p.Timestamp)
-	}
-	if err != nil {
-		o.ErrorCode = a.code(opListOffsets, err, false)
-		return
-	}
-	o.Offset, o.Timestamp = at.offset, at.timestamp
-	if at.offset >= 0 {
-		o.LeaderEpoch = leaderEpoch
-	}
-}
-
 // stamped is a record's place and timestamp (ms); offset -1 is no record.
 type stamped struct{ offset, timestamp int64 }
 
-// newestRecord finds the record with the largest timestamp among the last ones and those that this gateway wrote.
-func (a *API) newestRecord(ctx context.Context, topic *bridge.Topic, partition int32, bounds bridge.Bounds) (stamped, error) {
+// offsetSearch looks for records of one partition.
+type offsetSearch struct {
+	api       *API
+	topic     *bridge.Topic
+	partition int32
+	bounds    bridge.Bounds
+	// stamp is the timestamp (ms) that a message has as a record: the producer's, or Iggy's own where the topic says so
+	// (message.timestamp.type), which never goes backwards: ordered.
+	stamp   func(*mapping.Message) int64
+	ordered bool
+}
+
+// find answers what a request asks for by a timestamp, or instead of one. Offset -1: there is no such record.
+func (s *offsetSearch) find(ctx context.Context, timestamp int64) (stamped, error) {
+	switch timestamp {
+	case askLatest:
+		return stamped{s.bounds.Next, -1}, nil
+	case askEarliest, askEarliestLocal:
+		return stamped{s.bounds.Start, -1}, nil
+	case askLatestTiered:
+		return stamped{-1, -1}, nil
+	case askMaxTimestamp:
+		return s.newest(ctx)
+	}
+	return s.firstAtOrAfter(ctx, timestamp)
+}
+
+// newest finds the first record that has the largest timestamp: among the last ones and those that this gateway wrote, if
+// timestamps may go backwards.
+func (s *offsetSearch) newest(ctx context.Context) (stamped, error) {
 	newest := stamped{-1, -1}
-	if ts, offset, ok := a.Bridge.NewestTimestamp(topic, partition); ok && offset >= bounds.Start && offset < bounds.Next {
+	if s.ordered {
+		err := s.each(ctx, max(s.bounds.Next-1, s.bounds.Start), s.bounds.Next, func(r stamped) bool {
+			newest = r
+			return true
+		})
+		if err != nil || newest.offset < 0 {
+			return newest, err
+		}
+		return s.firstAtOrAfter(ctx, newest.timestamp)
+	}
+	if ts, offset, ok := s.api.Bridge.NewestTimestamp(s.topic, s.partition); ok && offset >= s.bounds.Start && offset < s.bounds.Next {
 		newest = stamped{offset, ts}
 	}
-	err := a.eachTimestamp(ctx, topic, partition, bounds, max(bounds.Next-disorder, bounds.Start), bounds.Next, func(s stamped) bool {
-		if newest.offset < 0 || s.timestamp > newest.timestamp || s.timestamp == newest.timestamp && s.offset < newest.offset {
-			newest = s
+	err := s.each(ctx, max(s.bounds.Next-disorder, s.bounds.Start), s.bounds.Next, func(r stamped) bool {
+		if newest.offset < 0 || r.timestamp > newest.timestamp || r.timestamp == newest.timestamp && r.offset < newest.offset {
+			newest = r
 		}
 		return true
 	})
@@ -170,15 +201,15 @@ func (a *API) newestRecord(ctx context.Context, topic *bridge.Topic, partition i
 // firstAtOrAfter finds the first record whose timestamp is at or after asked. Iggy indexes messages by the time it got
 // them, not by theirs, so this is a binary search over offsets which allows for timestamps that go backwards by at
 // most disorder records: one that is too small says that the answer lies at most so far before it, or behind it.
-func (a *API) firstAtOrAfter(ctx context.Context, topic *bridge.Topic, partition int32, bounds bridge.Bounds, asked int64) (stamped, error) {
-	low := bounds.Start
-	high := stamped{offset: bounds.Next} // the answer is here or before
-	exists := false                      // high is a record
-	for high.offset-low > 2*disorder+1 { // so that low moves in any case
+func (s *offsetSearch) firstAtOrAfter(ctx context.Context, asked int64) (stamped, error) {
+	low := s.bounds.Start
+	high := stamped{offset: s.bounds.Next} // the answer is here or before
+	exists := false                        // high is a record
+	for high.offset-low > 2*disorder+1 {   // so that low moves in any case
 		middle := low + (high.offset-low)/2
 		probe := stamped{-1, -1}
-		err := a.eachTimestamp(ctx, topic, partition, bounds, middle, middle+1, func(s stamped) bool {
-			probe = s
+		err := s.each(ctx, middle, middle+1, func(r stamped) bool {
+			probe = r
 			return false
 		})
 		switch {
@@ -193,9 +224,9 @@ func (a *API) firstAtOrAfter(ctx context.Context, topic *bridge.Topic, partition
 		}
 	}
 	found := stamped{-1, -1}
-	err := a.eachTimestamp(ctx, topic, partition, bounds, low, high.offset, func(s stamped) bool {
-		if s.timestamp >= asked {
-			found = s
+	err := s.each(ctx, low, high.offset, func(r stamped) bool {
+		if r.timestamp >= asked {
+			found = r
 		}
 		return found.offset < 0
 	})
@@ -205,15 +236,15 @@ func (a *API) firstAtOrAfter(ctx context.Context, topic *bridge.Topic, partition
 	return found, err
 }
 
-// eachTimestamp visits the records from up to to, until visit returns false.
-func (a *API) eachTimestamp(ctx context.Context, topic *bridge.Topic, partition int32, bounds bridge.Bounds, from, to int64, visit func(stamped) bool) error {
-	perPoll := min(max(searchBytes/max(bounds.MessageSize, 1), 1), disorder)
+// each visits the records from up to to, until visit returns false.
+func (s *offsetSearch) each(ctx context.Context, from, to int64, visit func(stamped) bool) error {
+	perPoll := min(max(searchBytes/max(s.bounds.MessageSize, 1), 1), disorder)
 	for from < to {
-		m, err := a.Bridge.Read(ctx, a.Bridge.Self(), topic, partition, from, int(min(perPoll, to-from)))
+		m, err := s.api.Bridge.Read(ctx, s.api.Bridge.Self(), s.topic, s.partition, from, int(min(perPoll, to-from)))
 		if err != nil {
 			return err
 		}
-		next, more, err := visitMessages(m.Messages, from, to, visit)
+		next, more, err := s.visit(m.Messages, from, to, visit)
 		m.Release()
 		if err != nil {
 			return fmt.Errorf("%w: %w", bridge.ErrMalformed, err)
@@ -226,7 +257,7 @@ func (a *API) eachTimestamp(ctx context.Context, topic *bridge.Topic, partition 
 	return nil
 }
 
-func visitMessages(msgs []byte, from, to int64, visit func(stamped) bool) (next int64, more bool, err error) {
+func (s *offsetSearch) visit(msgs []byte, from, to int64, visit func(stamped) bool) (next int64, more bool, err error) {
 	next = from
 	for len(msgs) > 0 {
 		m, n, err := mapping.ParseMessage(msgs)
@@ -235,7 +266,7 @@ func visitMessages(msgs []byte, from, to int64, visit func(stamped) bool) (next 
 		}
 		msgs = msgs[n:]
 		offset := int64(m.Offset)
-		if offset >= to || !visit(stamped{offset, mapping.RecordTimestamp(&m)}) {
+		if offset >= to || !visit(stamped{offset, s.stamp(&m)}) {
 			return next, false, nil
 		}
 		next = offset + 1

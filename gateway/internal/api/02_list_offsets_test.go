@@ -6,10 +6,14 @@ package api_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
 // Every version answers for the end and the start, with a leader epoch since v4.
@@ -218,4 +222,88 @@ func TestListOffsetsNativeWrites(t *testing.T) {
 			t.Errorf("end %d, want %d", got.Offset, i+1)
 		}
 	}
+}
+
+// There are no transactions: the end is the same for those who read what is committed only.
+func TestListOffsetsIsolation(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	topic := gw.newTopic(t, 1)
+	c.produce(topic, 0, stamped(2, 4))
+	for level := range int8(2) {
+		var got []string
+		for _, timestamp := range []int64{-1, -2, -3, 3, 5} {
+			req := listOffsetsRequest(7, part{topic: topic, timestamp: timestamp})
+			req.IsolationLevel = level
+			got = append(got, found(ask[*kmsg.ListOffsetsResponse](c, req)))
+		}
+		want := []string{
+			"2 @-1 epoch 0 error 0", "0 @-1 epoch 0 error 0", "1 @4 epoch 0 error 0", "1 @4 epoch 0 error 0", "-1 @-1 epoch -1 error 0",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("level %d: %s", level, diff)
+		}
+	}
+}
+
+// Where the topic says LogAppendTime, records have the time when Iggy got them; the largest is that of the last ones, and
+// found at the first that has it. Kafka 4.1.1 answers like that.
+func TestListOffsetsLogAppendTime(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	topic := newName()
+	c.createWith(topic, 1, "message.timestamp.type", "LogAppendTime")
+	const empty = "-1 @-1 epoch -1 error 0"
+	list := func(timestamp int64) string {
+		return found(ask[*kmsg.ListOffsetsResponse](c, listOffsetsRequest(8, part{topic: topic, timestamp: timestamp})))
+	}
+	if got := list(-3) + ", " + list(0); got != empty+", "+empty {
+		t.Errorf("empty: %s", got)
+	}
+	for range 3 {
+		c.produce(topic, 0, stamped(9, 2, 5)) // what the producer says does not count
+		last := gw.appendTimes(t, topic)
+		for now := last[len(last)-1]; time.Now().UnixMilli() <= now+1; { // another batch, another time
+			time.Sleep(time.Millisecond)
+		}
+	}
+	c.produce(topic, 0, batchOf(batchForm{}, manyRecords(2500, 1)...))
+	times := gw.appendTimes(t, topic)
+	for _, asked := range []int64{0, times[0] - 1, times[0], times[0] + 1, times[3], times[4] + 1, times[6], times[9], times[2508]} {
+		if want := scan(times, asked); list(asked) != want {
+			t.Errorf("%d: got %s, want %s", asked, list(asked), want)
+		}
+	}
+	if got := list(times[2508] + 1); got != empty {
+		t.Errorf("in the future: %s", got)
+	}
+	if got, want := list(-3), scan(times, times[2508]); got != want || !strings.HasPrefix(got, "9 ") {
+		t.Errorf("the largest: got %s, want %s", got, want)
+	}
+}
+
+// appendTimes lists when Iggy got the records of partition 0 of a topic, in ms.
+func (gw *gateway) appendTimes(t *testing.T, name string) (times []int64) {
+	t.Helper()
+	view, err := gw.bridge.Topics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	topic, ok := view.ByName(name)
+	if !ok {
+		t.Fatal("no topic")
+	}
+	m, err := gw.bridge.Read(t.Context(), gw.bridge.Self(), topic, 0, 0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	for rest := m.Messages; len(rest) > 0; {
+		var msg []byte
+		if msg, rest, err = iggywire.NextMessage(rest); err != nil {
+			t.Fatal(err)
+		}
+		times = append(times, int64(iggywire.MessageTimestamp(msg)/1000))
+	}
+	return times
 }

@@ -255,8 +255,13 @@ func (a *API) checkAssignment(t *kmsg.CreateTopicsRequestTopic) *refusal {
 }
 
 // setRetention takes over the settings that Iggy holds itself; they have been validated. Iggy's 0 means the server's
-// default, so Kafka's 0 becomes the smallest there is.
+// default, so Kafka's 0 becomes the smallest there is. Where the cleanup policy does not say delete, nothing is to
+// expire whatever the server's default is: who sets compact alone, as Connect and Streams do, keeps state in the topic.
 func setRetention(spec *bridge.TopicSpec, configs []kmsg.CreateTopicsRequestTopicConfig) {
+	if !deletes(configs) {
+		spec.MessageExpiry, spec.MaxSize = iggywire.NeverExpire, iggywire.UnlimitedSize
+		return
+	}
 	for i := range configs {
 		c := &configs[i]
 		switch c.Name {
@@ -268,15 +273,27 @@ func setRetention(spec *bridge.TopicSpec, configs []kmsg.CreateTopicsRequestTopi
 	}
 }
 
-// settingsToKeep are those that Iggy has no place for.
+// settingsToKeep are those that Iggy has no place for. Without the cleanup policy delete that is the retention, too.
 func settingsToKeep(configs []kmsg.CreateTopicsRequestTopicConfig) map[string]string {
 	settings := map[string]string{}
+	inIggy := deletes(configs)
 	for i := range configs {
-		if name := configs[i].Name; name != topicconfig.RetentionMs && name != topicconfig.RetentionBytes {
+		if name := configs[i].Name; !inIggy || name != topicconfig.RetentionMs && name != topicconfig.RetentionBytes {
 			settings[name] = *configs[i].Value
 		}
 	}
 	return settings
+}
+
+// deletes tells whether the cleanup policy of validated settings has delete in it.
+func deletes(configs []kmsg.CreateTopicsRequestTopicConfig) bool {
+	set := topicconfig.Default()
+	for i := range configs {
+		if c := &configs[i]; c.Name == topicconfig.CleanupPolicy {
+			set = topicconfig.NewEffective(map[string]string{c.Name: *c.Value})
+		}
+	}
+	return set.Delete
 }
 
 // takeBackTime bounds the removal of a topic that could not be made whole also when its request has used its own time up.
@@ -287,6 +304,9 @@ const takeBackTime = 5 * time.Second
 func (a *API) makeTopic(ctx context.Context, spec bridge.TopicSpec, settings map[string]string) (bridge.TopicID, *refusal) {
 	if len(settings) > 0 && !a.ownsState() {
 		return bridge.TopicID{}, refuse(notController, textNotController)
+	}
+	if len(settings) > 0 {
+		defer a.settings.hold(spec.Name)()
 	}
 	t, err := a.Bridge.CreateTopic(ctx, a.Bridge.Self(), spec)
 	if err != nil {

@@ -242,6 +242,24 @@ func TestCreateTopicsConfigs(t *testing.T) {
 	}
 }
 
+// Where nothing is to be deleted, nothing expires in Iggy, whatever else is set; that is kept to be read back.
+func TestCreateTopicsWithoutDelete(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	for policy, expires := range map[string]bool{"compact": false, "": false, "delete": true, "compact,delete": true} {
+		name := newName()
+		c.create(name, 1, "retention.ms", "60000", "retention.bytes", "2147483648", "cleanup.policy", policy)
+		topic := gw.topic(t, name)
+		if never := topic.MessageExpiry == iggywire.NeverExpire && topic.MaxSize == iggywire.UnlimitedSize; never == expires {
+			t.Errorf("%q: iggy holds expiry %d µs and %d bytes", policy, topic.MessageExpiry, topic.MaxSize)
+		}
+		kept, _ := gw.state.Log.TopicSettings(topic.ID.String())
+		if (kept["retention.ms"] == "60000") == expires || kept["cleanup.policy"] != policy {
+			t.Errorf("%q: kept %v", policy, kept)
+		}
+	}
+}
+
 // Without retention and without limit is without in Iggy as well.
 func TestCreateTopicsUnlimited(t *testing.T) {
 	gw := shared(t)

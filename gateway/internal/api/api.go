@@ -16,6 +16,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/producers"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
@@ -72,9 +73,14 @@ type Deps struct {
 	Rand   io.Reader
 }
 
-// TopicStore keeps settings of topics that Iggy has no place for, by topic id. Both methods return when the change is
-// durable, with errors of package coordinator.
+// TopicStore keeps settings of topics that Iggy has no place for, by topic id. The methods that change something return
+// when that is durable, with errors of package coordinator; if ctx ends first the change may still come.
 type TopicStore interface {
+	// Loaded is closed when the settings are known.
+	Loaded() <-chan struct{}
+	// SettingsVersion is 0 until then, and afterwards another number whenever TopicSettings may answer something new.
+	SettingsVersion() uint64
+	TopicSettings(topicID string) (settings map[string]string, ok bool)
 	SetTopicSettings(ctx context.Context, topicID, name string, settings map[string]string) error
 	DropTopic(ctx context.Context, topicID string) error
 }
@@ -94,9 +100,13 @@ type API struct {
 	encoder  *recordcodec.Encoder
 	configs  *topicconfig.Table
 	ids      *producers.IDs
+	sessions *fetchsession.Cache
 	buffers  bufferPool
+	settings settingsCache
+	defaults topicconfig.Effective
 
-	unmappable, failures rareLog
+	unmappable unmappableLog
+	failures   rareLog
 }
 
 // rareLog keeps what clients can provoke from filling the log: one line a second.
@@ -119,9 +129,10 @@ func New(cfg Config, deps Deps) *API {
 		Config: cfg, Deps: deps,
 		decoder: recordcodec.NewDecoder(),
 		encoder: recordcodec.NewEncoder(),
-		configs: topicconfig.NewTable(),
-		ids:     producers.NewIDs(cfg.NodeID, deps.ReserveIDs),
+		configs: topicconfig.NewTable(), defaults: topicconfig.Default(),
+		ids: producers.NewIDs(cfg.NodeID, deps.ReserveIDs),
 	}
+	a.sessions = newFetchSessions(&deps)
 	a.handlers = a.table()
 	if deps.Bridge == nil {
 		a.detach()

@@ -107,8 +107,13 @@ func large(n int) []byte { return batch(strings.Repeat("x", n)) }
 func changed(b []byte, change func(b []byte)) []byte {
 	b = slices.Clone(b)
 	change(b)
-	binary.BigEndian.PutUint32(b[atCRC:], crc32.Checksum(b[crcCoversFrom:], crc32.MakeTable(crc32.Castagnoli)))
+	binary.BigEndian.PutUint32(b[atCRC:], crcOf(b))
 	return b
+}
+
+// crcOf is what the CRC of a batch should be.
+func crcOf(b []byte) uint32 {
+	return crc32.Checksum(b[crcCoversFrom:], crc32.MakeTable(crc32.Castagnoli))
 }
 
 // records decodes batches, one after another, with kmsg alone: not by what made them.
@@ -127,7 +132,7 @@ func records(tb testing.TB, b []byte) []record {
 		if err := rb.ReadFrom(b[:size]); err != nil {
 			tb.Fatalf("a batch does not decode: %v", err)
 		}
-		if want := int32(crc32.Checksum(b[crcCoversFrom:size], crc32.MakeTable(crc32.Castagnoli))); rb.CRC != want {
+		if want := int32(crcOf(b[:size])); rb.CRC != want {
 			tb.Fatalf("CRC %x, want %x", rb.CRC, want)
 		}
 		if rb.ProducerID != -1 || rb.ProducerEpoch != -1 || rb.FirstSequence != -1 {

@@ -16,7 +16,7 @@ import (
 func TestDetached(t *testing.T) {
 	gw := start(t, setup{detached: true, tune: func(cfg *api.Config) { cfg.AutoCreateTopics = true }})
 	c := gw.dial(t)
-	for version := int16(3); version <= 12; version++ {
+	for version := int16(3); version <= 13; version++ {
 		req := produceRequest(part{topic: "t", records: batch("v")}, part{topic: "t", partition: 5, records: nil})
 		req.Version = version
 		for _, p := range ask[*kmsg.ProduceResponse](c, req).Topics[0].Partitions {
@@ -25,7 +25,7 @@ func TestDetached(t *testing.T) {
 			}
 		}
 	}
-	for version := int16(4); version <= 12; version++ {
+	for version := int16(4); version <= 18; version++ {
 		req := fetchRequest(part{topic: "t"})
 		req.Version, req.MaxWaitMillis = version, 10
 		if got := onlyPartition(c, ask[*kmsg.FetchResponse](c, req)); got.ErrorCode != codeNotLeader || got.HighWatermark != -1 || got.RecordBatches == nil {
@@ -66,6 +66,9 @@ func TestDetached(t *testing.T) {
 	}
 	if got := ask[*kmsg.InitProducerIDResponse](c, initProducerID(4, nil, -1, -1)); got.ErrorCode != 0 {
 		t.Errorf("init producer id: %+v", got)
+	}
+	if got := ask[*kmsg.DescribeProducersResponse](c, describeProducers(part{topic: "t"}, 0)).Topics[0].Partitions[0]; got.ErrorCode != codeUnknownTopic || got.ErrorMessage == nil {
+		t.Errorf("describe producers: %+v", got)
 	}
 	if got := ask[*kmsg.DescribeClusterResponse](c, kmsg.NewPtrDescribeClusterRequest()); got.ClusterID != "detached" {
 		t.Errorf("describe cluster: %+v", got)

@@ -48,10 +48,13 @@ const (
 	notController             int16 = 41
 	invalidRequest            int16 = 42
 	policyViolation           int16 = 44
+	outOfOrderSequence        int16 = 45
+	invalidProducerEpoch      int16 = 47
 	transactionalIDAuthFailed int16 = 53
 	nonEmptyGroup             int16 = 68
 	groupIDNotFound           int16 = 69
 	fetchSessionIDNotFound    int16 = 70
+	invalidFetchSessionEpoch  int16 = 71
 	fencedLeaderEpoch         int16 = 74
 	unknownLeaderEpoch        int16 = 75
 	unsupportedCompressionTyp int16 = 76
@@ -61,6 +64,8 @@ const (
 	groupSubscribedToTopic    int16 = 86
 	invalidRecord             int16 = 87
 	unknownTopicID            int16 = 100
+	inconsistentTopicID       int16 = 103
+	fetchSessionTopicIDError  int16 = 106
 )
 
 // Errors that close the connection: the request cannot be answered.
@@ -83,11 +88,16 @@ const (
 	opMetadata
 	opCreateTopics
 	opDeleteTopics
+	opDeleteRecords
+	opDescribeProducers
 	opGroups // the topics that a request about groups names
 )
 
 // code maps a bridge error to Kafka's code for an operation. deadline says whether the request's own time is over.
 // What no code fits is logged, and answered -1.
+//
+// A write is 6 when it surely did not happen, whatever the clock says: its producer may send it again. It is 7 when
+// nobody knows.
 func (a *API) code(op operation, err error, deadline bool) int16 {
 	admin := op == opCreateTopics || op == opDeleteTopics
 	switch {
@@ -106,17 +116,23 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 		return invalidPartitions
 	case bridge.IsTooLarge(err):
 		return messageTooLarge
+	case errors.Is(err, bridge.ErrOutOfOrderSequence):
+		return outOfOrderSequence
+	case errors.Is(err, bridge.ErrInvalidProducerEpoch):
+		return invalidProducerEpoch
+	case op == opProduce && !bridge.IsUnknownOutcome(err) && isUnwritten(err):
+		return notLeaderOrFollower
 	case bridge.IsUnknownOutcome(err), deadline, admin && errors.Is(err, context.DeadlineExceeded):
 		switch op {
-		case opFetch, opListOffsets:
+		case opFetch, opListOffsets, opDescribeProducers:
 			return notLeaderOrFollower
 		case opGroups:
 			return coordinatorNotAvailable
 		}
 		return requestTimedOut
-	case bridge.IsRetryable(err):
+	case bridge.IsRetryable(err), errors.Is(err, coordinator.ErrLoadInProgress):
 		switch op {
-		case opProduce, opFetch, opListOffsets:
+		case opProduce, opFetch, opListOffsets, opDeleteRecords, opDescribeProducers:
 			return notLeaderOrFollower
 		case opMetadata:
 			return leaderNotAvailable
@@ -128,6 +144,12 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 	}
 	a.logFailure("unexpected failure", err)
 	return unknownServerError
+}
+
+// isUnwritten reports that a batch cannot have reached Iggy, or is not even known to be allowed there.
+func isUnwritten(err error) bool {
+	return errors.Is(err, bridge.ErrUnavailable) || errors.Is(err, bridge.ErrBusy) || errors.Is(err, bridge.ErrClosed) ||
+		errors.Is(err, coordinator.ErrLoadInProgress)
 }
 
 // groupCode maps an error of the coordinator, or of the store behind it, to Kafka's code.

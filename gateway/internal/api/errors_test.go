@@ -14,6 +14,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
 )
 
 func status(s iggywire.Status) error { return fmt.Errorf("bridge: %w", &bridge.StatusError{Status: s}) }
@@ -45,6 +46,12 @@ func TestErrorCodes(t *testing.T) {
 		{name: "unknown outcome", err: bridge.ErrUnknownOutcome, codes: []int16{7, 6, 6, 7, 7, 7}},
 		{name: "deadline", err: context.DeadlineExceeded, codes: []int16{6, 6, 6, 5, 7, 7}},
 		{name: "late", err: context.DeadlineExceeded, late: true, codes: []int16{7, 6, 6, 7, 7, 7}},
+		{name: "unavailable all its time", err: bridge.ErrUnavailable, late: true, codes: []int16{6, 6, 6, 7, 7, 7}},
+		{name: "unknown, and unavailable since", err: errors.Join(bridge.ErrUnknownOutcome, bridge.ErrUnavailable), codes: []int16{7, 6, 6, 7, 7, 7}},
+		{name: "settings not loaded", err: fmt.Errorf("api: %w", coordinator.ErrLoadInProgress), codes: []int16{6, 6, 6, 5, 7, 7}},
+		{name: "sequence", err: fmt.Errorf("bridge: %w", bridge.ErrOutOfOrderSequence), codes: all(45)},
+		{name: "sequence, late", err: bridge.ErrOutOfOrderSequence, late: true, codes: all(45)},
+		{name: "epoch", err: bridge.ErrInvalidProducerEpoch, codes: all(47)},
 		{name: "topic gone", err: bridge.ErrTopicNotFound, codes: all(3)},
 		{name: "partition gone", err: bridge.ErrPartitionNotFound, codes: all(3)},
 		{name: "topic not found", err: status(iggywire.StatusTopicNotFound), codes: all(3)},

@@ -14,11 +14,12 @@ import (
 // kmsg would copy them once more. A test holds it against kmsg's encoding.
 //
 //	throttle i32 | v7+: error i16, session id i32 | topics (
-//	    name | partitions (
+//	    v12-: name, v13+: id | partitions (
 //	        partition i32 | error i16 | high watermark i64 | last stable offset i64 | v5+: log start i64 |
 //	        aborted transactions, null or empty | v11+: preferred replica i32 | records )
 //
-// From v12 on arrays and strings are compact and every struct ends in its tagged fields, of which there are none.
+// From v12 on arrays and strings are compact and every struct ends in its tagged fields, of which there are none: no
+// diverging epoch, leader or snapshot, as there are no followers, and no endpoints of other nodes (v16).
 func (f *fetchRun) reply() server.Reply {
 	bufs, size := f.encode()
 	return server.RawReply(bufs, size, f.release)
@@ -26,20 +27,24 @@ func (f *fetchRun) reply() server.Reply {
 
 // encode returns the answer in pieces, and its size.
 func (f *fetchRun) encode() (net.Buffers, int) {
-	e := fetchEncoder{version: f.req.Version}
-	e.buf = make([]byte, 0, f.metaSize())
+	topics := f.answered()
+	e := fetchEncoder{version: f.req.Version, committed: f.req.IsolationLevel != 0}
+	e.buf = make([]byte, 0, metaSize(topics))
 	e.int32(0) // throttle
 	if e.version >= 7 {
 		e.int16(none)
-		e.int32(0) // session id
+		e.int32(f.sessionID)
 	}
-	e.array(len(f.topics))
-	for i := range f.topics {
-		t := &f.topics[i]
-		e.string(t.name)
-		e.array(len(t.items))
-		for j := range t.items {
-			e.partition(&t.items[j])
+	e.array(len(topics))
+	for _, items := range topics {
+		if t := items[0].Topic; e.version >= fetchIDsSince {
+			e.buf = append(e.buf, t.ID[:]...)
+		} else {
+			e.string(t.Name)
+		}
+		e.array(len(items))
+		for _, it := range items {
+			e.partition(it)
 		}
 		e.tags()
 	}
@@ -47,21 +52,57 @@ func (f *fetchRun) encode() (net.Buffers, int) {
 	return e.segments()
 }
 
-// metaSize bounds the bytes of the answer without the records.
+// answered lists what the answer holds: neighbours of one topic share its entry.
+func (f *fetchRun) answered() [][]*fetchItem {
+	shown := make([]*fetchItem, 0, len(f.items))
+	for i := range f.items {
+		if it := &f.items[i]; !it.Omit {
+			shown = append(shown, it)
+		}
+	}
+	var topics [][]*fetchItem
+	for from, i := 0, 1; i <= len(shown); i++ {
+		if i == len(shown) || shown[i].Topic != shown[from].Topic {
+			topics = append(topics, shown[from:i])
+			from = i
+		}
+	}
+	return topics
+}
+
+const (
+	fetchFixedSize     = 16
+	fetchTopicSize     = 24 // and its name
+	fetchPartitionSize = 56
+)
+
+// metaSize bounds the bytes of an answer without the records.
+func metaSize(topics [][]*fetchItem) int {
+	n := fetchFixedSize
+	for _, items := range topics {
+		n += fetchTopicSize + len(items[0].Topic.Name) + fetchPartitionSize*len(items)
+	}
+	return n
+}
+
+// metaSize bounds it for an answer that holds every item, each topic as often as it may come.
 func (f *fetchRun) metaSize() int {
-	const fixed, perTopic, perPartition = 16, 8, 56
-	n := fixed
-	for i := range f.topics {
-		n += perTopic + len(f.topics[i].name) + perPartition*len(f.topics[i].items)
+	n := fetchFixedSize
+	for i := range f.items {
+		it := &f.items[i]
+		if n += fetchPartitionSize; i == 0 || it.Topic != f.items[i-1].Topic {
+			n += fetchTopicSize + len(it.Topic.Name)
+		}
 	}
 	return n
 }
 
 // fetchEncoder writes everything but the records into buf, and remembers where they go.
 type fetchEncoder struct {
-	version int16
-	buf     []byte
-	cuts    []fetchCut
+	version   int16
+	committed bool // the request is read_committed
+	buf       []byte
+	cuts      []fetchCut
 }
 
 // fetchCut: records stand behind buf[:at].
@@ -111,18 +152,16 @@ func (e *fetchEncoder) tags() {
 }
 
 func (e *fetchEncoder) partition(it *fetchItem) {
-	highWatermark, logStart := it.bounds.Next, it.bounds.Start
-	if it.code != none || !it.known {
-		highWatermark, logStart = -1, -1
-	}
-	e.int32(it.partition)
+	highWatermark, logStart := it.told()
+	e.int32(it.Partition)
 	e.int16(it.code)
 	e.int64(highWatermark)
 	e.int64(highWatermark) // last stable offset: there are no transactions
 	if e.version >= 5 {
 		e.int64(logStart)
 	}
-	if it.aborted {
+	// A broker has none to tell of where it reads, and an empty list where it does not even find the partition.
+	if it.missing || e.committed && it.code == none {
 		e.array(0)
 	} else {
 		e.nullArray()

@@ -12,107 +12,134 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
 )
 
 // The encoder that Fetch has of its own must write what kmsg writes, in every version.
 func TestFetchEncoding(t *testing.T) {
 	bounds := bridge.Bounds{Start: 3, Next: 1 << 40, MessageSize: 100}
-	item := func(partition int32) fetchItem { return fetchItem{partition: partition, bounds: bounds, known: true} }
+	item := func(partition int32) fetchItem {
+		return fetchItem{Part: fetchsession.Part{Partition: partition}, bounds: bounds, known: true}
+	}
 	full := func(partition int32, size int) fetchItem {
 		it := item(partition)
 		it.records = bytes.Repeat([]byte{byte(partition)}, size)
 		return it
 	}
-	failed := func(partition int32, code int16, aborted bool) fetchItem {
+	failed := func(partition int32, code int16, missing bool) fetchItem {
 		it := item(partition)
-		it.code, it.aborted = code, aborted
+		it.code, it.missing = code, missing
 		return it
 	}
-	committed := full(1, 10)
-	committed.aborted = true
-	long := strings.Repeat("n", 249)
-	cases := map[string][]fetchTopic{
-		"nothing":            nil,
-		"topic of nothing":   {{name: "a"}},
-		"no records":         {{name: "a", items: []fetchItem{item(0)}}},
-		"unknown bounds":     {{name: "a", items: []fetchItem{{partition: 7}}}},
-		"records":            {{name: "a", items: []fetchItem{full(0, 61)}}},
-		"1 byte":             {{name: "a", items: []fetchItem{full(0, 1)}}},
-		"127, 128":           {{name: "a", items: []fetchItem{full(0, 126), full(1, 127), full(2, 128)}}},
-		"large":              {{name: "a", items: []fetchItem{full(0, 1<<20)}}},
-		"an error":           {{name: "a", items: []fetchItem{failed(0, offsetOutOfRange, false)}}},
-		"read committed":     {{name: "a", items: []fetchItem{committed}}},
-		"one between errors": {{name: "a", items: []fetchItem{failed(0, unknownTopicOrPartition, true), full(1, 300), failed(2, notLeaderOrFollower, true)}}},
-		"three topics": {
-			{name: long, items: []fetchItem{full(0, 5), item(1), full(2, 70_000)}},
-			{name: "b", items: []fetchItem{item(0)}},
-			{name: "c", items: []fetchItem{full(5, 9), full(6, 9), failed(1<<30, unknownLeaderEpoch, true)}},
-		},
-		"200 topics": manyTopics(200),
+	omitted := func(partition int32) fetchItem {
+		it := item(partition)
+		it.Omit = true
+		return it
 	}
-	for version := int16(4); version <= 12; version++ {
+	type topic = []fetchItem
+	cases := map[string][]topic{
+		"nothing":            nil,
+		"no records":         {{item(0)}},
+		"unknown bounds":     {{{Part: fetchsession.Part{Partition: 7}}}},
+		"records":            {{full(0, 61)}},
+		"1 byte":             {{full(0, 1)}},
+		"127, 128":           {{full(0, 126), full(1, 127), full(2, 128)}},
+		"large":              {{full(0, 1<<20)}},
+		"an error":           {{failed(0, offsetOutOfRange, false)}},
+		"one between errors": {{failed(0, unknownTopicOrPartition, true), full(1, 300), failed(2, notLeaderOrFollower, false)}},
+		"three topics": {
+			{full(0, 5), item(1), full(2, 70_000)},
+			{item(0)},
+			{full(5, 9), full(6, 9), failed(1<<30, unknownLeaderEpoch, false)},
+		},
+		"all left out":      {{omitted(0), omitted(1)}, {omitted(0)}},
+		"some left out":     {{omitted(0), full(1, 5), omitted(2)}, {omitted(0)}, {full(3, 5), omitted(4), item(5)}},
+		"200 topics":        manyTopics(200),
+		"a topic of 10,000": {make(topic, 10_000)},
+	}
+	for version := int16(4); version <= 18; version++ {
 		for name, topics := range cases {
-			t.Run(fmt.Sprintf("v%d/%s", version, name), func(t *testing.T) {
-				req := kmsg.NewPtrFetchRequest()
-				req.Version = version
-				f := &fetchRun{req: req, topics: topics}
-				bufs, size := f.encode()
-				got := bytes.Join(bufs, nil)
-				want := kmsgFetch(version, topics).AppendTo(nil)
-				if !bytes.Equal(got, want) {
-					t.Errorf("got  %x\nwant %x", got, want)
-				}
-				if size != len(got) {
-					t.Errorf("size %d, has %d bytes", size, len(got))
-				}
-				if meta := size - recordBytes(topics); meta > f.metaSize() {
-					t.Errorf("%d bytes besides the records, bound %d", meta, f.metaSize())
-				}
-			})
+			for level := range int8(2) {
+				t.Run(fmt.Sprintf("v%d/%s/%d", version, name, level), func(t *testing.T) {
+					req := kmsg.NewPtrFetchRequest()
+					req.Version, req.IsolationLevel = version, level
+					f := &fetchRun{req: req, sessionID: 1 << 30, items: named(topics)}
+					bufs, size := f.encode()
+					got := bytes.Join(bufs, nil)
+					want := kmsgFetch(f).AppendTo(nil)
+					if !bytes.Equal(got, want) {
+						t.Errorf("got  %.200x\nwant %.200x", got, want)
+					}
+					if size != len(got) {
+						t.Errorf("size %d, has %d bytes", size, len(got))
+					}
+					meta := size - recordBytes(f.items)
+					if bound := metaSize(f.answered()); meta > bound || bound > f.metaSize() {
+						t.Errorf("%d bytes besides the records, bounds %d and %d", meta, bound, f.metaSize())
+					}
+				})
+			}
 		}
 	}
 }
 
-func manyTopics(n int) []fetchTopic {
-	var topics []fetchTopic
+// named gives topics names of up to 249 bytes, and ids.
+func named(topics [][]fetchItem) []fetchItem {
+	var items []fetchItem
+	for i, topic := range topics {
+		name := &fetchsession.Topic{Name: strings.Repeat("n", 249>>i) + fmt.Sprint(i), ID: [16]byte{1, 15: byte(i)}}
+		for _, it := range topic {
+			it.Topic = name
+			items = append(items, it)
+		}
+	}
+	return items
+}
+
+func manyTopics(n int) [][]fetchItem {
+	var topics [][]fetchItem
 	for i := range n {
-		topics = append(topics, fetchTopic{name: fmt.Sprint("topic", i), items: []fetchItem{{partition: int32(i), code: unknownTopicOrPartition, aborted: true}}})
+		topics = append(topics, []fetchItem{{Part: fetchsession.Part{Partition: int32(i)}, code: unknownTopicOrPartition, missing: true}})
 	}
 	return topics
 }
 
-func recordBytes(topics []fetchTopic) int {
+func recordBytes(items []fetchItem) int {
 	n := 0
-	for i := range topics {
-		for j := range topics[i].items {
-			n += len(topics[i].items[j].records)
-		}
+	for i := range items {
+		n += len(items[i].records)
 	}
 	return n
 }
 
 // kmsgFetch is the answer in kmsg's form.
-func kmsgFetch(version int16, topics []fetchTopic) *kmsg.FetchResponse {
+func kmsgFetch(f *fetchRun) *kmsg.FetchResponse {
 	resp := kmsg.NewPtrFetchResponse()
-	resp.Version = version
-	for i := range topics {
-		topic := kmsg.NewFetchResponseTopic()
-		topic.Topic = topics[i].name
-		for j := range topics[i].items {
-			it := &topics[i].items[j]
-			p := kmsg.NewFetchResponseTopicPartition()
-			p.Partition, p.ErrorCode, p.PreferredReadReplica = it.partition, it.code, -1
-			p.HighWatermark, p.LastStableOffset, p.LogStartOffset = -1, -1, -1
-			if it.code == none && it.known {
-				p.HighWatermark, p.LastStableOffset, p.LogStartOffset = it.bounds.Next, it.bounds.Next, it.bounds.Start
-			}
-			if it.aborted {
-				p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
-			}
-			p.RecordBatches = append([]byte{}, it.records...)
-			topic.Partitions = append(topic.Partitions, p)
+	resp.Version, resp.SessionID = f.req.Version, f.sessionID
+	var last *fetchsession.Topic
+	for i := range f.items {
+		it := &f.items[i]
+		if it.Omit {
+			continue
 		}
-		resp.Topics = append(resp.Topics, topic)
+		if it.Topic != last {
+			topic := kmsg.NewFetchResponseTopic()
+			topic.Topic, topic.TopicID = it.Topic.Name, it.Topic.ID
+			resp.Topics = append(resp.Topics, topic)
+			last = it.Topic
+		}
+		p := kmsg.NewFetchResponseTopicPartition()
+		p.Partition, p.ErrorCode, p.PreferredReadReplica = it.Partition, it.code, -1
+		p.HighWatermark, p.LastStableOffset, p.LogStartOffset = -1, -1, -1
+		if it.code == none && it.known {
+			p.HighWatermark, p.LastStableOffset, p.LogStartOffset = it.bounds.Next, it.bounds.Next, it.bounds.Start
+		}
+		if it.missing || it.code == none && f.req.IsolationLevel == 1 {
+			p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
+		}
+		p.RecordBatches = append([]byte{}, it.records...)
+		topic := &resp.Topics[len(resp.Topics)-1]
+		topic.Partitions = append(topic.Partitions, p)
 	}
 	return resp
 }

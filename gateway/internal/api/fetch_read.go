@@ -5,19 +5,26 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
 )
 
 const (
+	// readTimeout bounds the polls that carry the records.
+	readTimeout = 10 * time.Second
+	// readTogether is how many partitions one fetch reads at a time.
+	readTogether = 8
+
 	// A poll's count is sized by the average message, which the next ones need not resemble: the first poll asks for
 	// firstCount at most, and what it brings sizes the following ones, pollRounds in all.
 	firstCount = 4096
@@ -26,79 +33,106 @@ const (
 	// unknownMessageSize stands for the average when nothing is known.
 	unknownMessageSize = 1024
 
-	// quietAge is how long a partition without news may go unasked while others are read.
-	quietAge = 100 * time.Millisecond
-
 	zstdFetchSince = 10
 )
 
 // read polls the partitions that have records, several at once, within the bounds that the client and the settings
 // give. An error closes the connection.
 func (f *fetchRun) read(ctx context.Context) error {
-	ready, quiet := f.ready(), f.stale()
+	f.fields = f.metaSize()
+	ready, quiet := f.ready(), f.quiet(quietAge)
 	f.share(ready)
-	fields := int64(f.metaSize())
-	reserved := fields
+	need := int64(f.fields)
 	for i, it := range ready {
 		n := it.want
 		if i == 0 {
 			n = max(n, it.messageSize()) // it gets a record whatever its size
 		}
-		reserved += int64(n)
+		need += int64(n)
 	}
-	release, err := f.api.reserve(ctx, reserved)
-	if err != nil {
-		return err
-	}
-	f.unreserve = append(f.unreserve, release)
-	reading, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	var group errgroup.Group
-	group.SetLimit(readTogether)
-	for _, it := range ready {
-		if it.want > 0 {
-			group.Go(func() error {
-				f.readPartition(reading, it)
-				return nil
-			})
-		}
-	}
-	// Those with nothing to read are asked about meanwhile: what native producers wrote to them must not stay unseen
-	// for as long as others have a backlog.
-	for _, items := range quiet {
-		group.Go(func() error {
-			f.askAbout(reading, items)
-			return nil
-		})
-	}
-	_ = group.Wait() // every item has its own code
-	// A record larger than what was reserved for it is charged now that its size is known.
-	if excess := fields + f.trim(ready) - reserved; excess > 0 {
-		release, err := f.api.reserve(ctx, excess)
-		if err != nil {
+	for {
+		if err := f.reserve(ctx, need); err != nil {
 			return err
 		}
-		f.unreserve = append(f.unreserve, release)
+		f.poll(ctx, ready, quiet)
+		got := int64(f.fields) + f.trim(ready)
+		if f.reserveMore(got - need) {
+			break
+		}
+		// The first record is larger than what was reserved for it, and there is no more at once. To wait while this much
+		// is held could be to wait for ever, as others do the same: all of it goes back, now that the size is known.
+		ready[0].want, need, quiet = len(ready[0].records), got, nil
+		f.drop()
 	}
 	f.dropGone()
-	for _, items := range quiet {
-		for _, it := range items {
-			f.look(it)
-		}
-	}
 	for _, it := range f.live {
-		if it.code == none && len(it.records) == 0 && it.err != nil {
-			it.code, it.aborted = f.api.code(opFetch, it.err, false), true
+		switch {
+		case it.code != none || len(it.records) > 0:
+		case it.err != nil:
+			it.code = f.errorCode(it.err)
+		case !it.known: // and nobody says why
+			it.code = notLeaderOrFollower
 		}
 	}
 	return nil
 }
 
-// stale lists the quiet partitions of topics that nobody has asked Iggy about for a while.
-func (f *fetchRun) stale() [][]*fetchItem {
-	return slices.DeleteFunc(f.quiet(), func(items []*fetchItem) bool {
-		return f.api.Bridge.BoundsAge(items[0].topic) < quietAge
-	})
+// reserve takes n bytes of the response budget. It waits as long as a client may take to read its answer.
+func (f *fetchRun) reserve(ctx context.Context, n int64) error {
+	release, err := f.api.reserve(ctx, n)
+	if err == nil {
+		f.unreserve = append(f.unreserve, release)
+	}
+	return err
+}
+
+// reserveMore takes more if there is more.
+func (f *fetchRun) reserveMore(n int64) bool {
+	if n <= 0 {
+		return true
+	}
+	if !f.api.ResponseBudget.TryAcquire(n) {
+		return false
+	}
+	f.unreserve = append(f.unreserve, func() { f.api.ResponseBudget.Release(n) })
+	return true
+}
+
+// poll reads the partitions that are to have records. Those with nothing to read are asked about meanwhile: what native
+// producers wrote to them must not stay unseen for as long as others have a backlog.
+func (f *fetchRun) poll(ctx context.Context, ready []*fetchItem, quiet [][]*fetchItem) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(readTogether)
+	for _, it := range ready {
+		if it.want > 0 && it.code == none {
+			group.Go(func() error {
+				f.readPartition(ctx, it)
+				return nil
+			})
+		}
+	}
+	for _, items := range quiet {
+		group.Go(func() error {
+			f.askAbout(ctx, items)
+			return nil
+		})
+	}
+	_ = group.Wait() // every item has its own code
+	for _, items := range quiet {
+		for _, it := range items {
+			f.look(it)
+		}
+	}
+}
+
+// errorCode is why a partition could not be read.
+func (f *fetchRun) errorCode(err error) int16 {
+	if errors.Is(err, coordinator.ErrLoadInProgress) { // the topic's settings are not known yet
+		return notLeaderOrFollower
+	}
+	return f.api.code(opFetch, err, false)
 }
 
 func (f *fetchRun) ready() []*fetchItem {
@@ -113,7 +147,7 @@ func (f *fetchRun) ready() []*fetchItem {
 
 // limit is how many bytes of records the answer may have. One large record may go over it (KIP-74).
 func (f *fetchRun) limit() int {
-	return int(min(int64(max(f.req.MaxBytes, 0)), int64(f.api.FetchMaxBytes), f.api.ResponseBudget.Largest()))
+	return int(min(int64(max(f.req.MaxBytes, 0)), int64(f.api.FetchMaxBytes), max(f.api.ResponseBudget.Largest()-int64(f.fields), 0)))
 }
 
 // share divides the limit: first everybody gets an equal part as far as it has use for it, so that none starves, but
@@ -154,20 +188,24 @@ func (it *fetchItem) messageSize() int {
 // use is how many bytes a partition could answer: a guess, on the generous side, and at most partition_max_bytes.
 func (it *fetchItem) use() int {
 	if it.bounds.MessageSize == 0 {
-		return it.maxBytes
+		return int(max(it.MaxBytes, 0))
 	}
 	guess := it.availableBytes() + it.availableBytes()/4 + recordcodec.HeaderSize
-	return int(min(int64(it.maxBytes), guess))
+	return int(min(int64(max(it.MaxBytes, 0)), guess))
 }
 
 // readPartition fills it.records with up to it.want bytes of record batches, or with one record that is larger.
 func (f *fetchRun) readPartition(ctx context.Context, it *fetchItem) {
 	a := f.api
-	position := it.offset
+	settings, err := a.effective(it.topic)
+	if it.err = err; err != nil {
+		return
+	}
+	position := it.Offset
 	size := int64(it.messageSize())
 	count := min(int64(it.want)/size+1, firstCount)
 	for range pollRounds {
-		m, err := a.Bridge.Read(ctx, a.Bridge.Self(), it.topic, it.partition, position, int(min(count, it.bounds.Next-position)))
+		m, err := a.Bridge.Read(ctx, a.Bridge.Self(), it.topic, it.Partition, position, int(min(count, it.bounds.Next-position)))
 		if err != nil {
 			it.err = err
 			return
@@ -184,7 +222,7 @@ func (f *fetchRun) readPartition(ctx context.Context, it *fetchItem) {
 			it.code = offsetOutOfRange // retention took it away since
 			return
 		}
-		done, next, err := f.appendBatch(it, m, position)
+		done, next, err := f.appendBatch(it, settings, m, position)
 		size = max(int64(len(m.Messages)/m.Count), 1)
 		m.Release()
 		if err != nil {
@@ -199,7 +237,7 @@ func (f *fetchRun) readPartition(ctx context.Context, it *fetchItem) {
 }
 
 // appendBatch adds the messages of one poll as one record batch. done: there is room for no more.
-func (f *fetchRun) appendBatch(it *fetchItem, m bridge.Messages, from int64) (done bool, next int64, err error) {
+func (f *fetchRun) appendBatch(it *fetchItem, settings *topicconfig.Effective, m bridge.Messages, from int64) (done bool, next int64, err error) {
 	a := f.api
 	first := it.records == nil
 	room := it.want - len(it.records)
@@ -208,7 +246,7 @@ func (f *fetchRun) appendBatch(it *fetchItem, m bridge.Messages, from int64) (do
 	}
 	before := len(it.records)
 	records, info, err := mapping.AppendRecordBatch(it.records, a.encoder, m.Messages, mapping.BatchOptions{
-		Codec: f.codec(), MaxBytes: room, StartOffset: uint64(from),
+		Codec: f.codec(settings), LogAppendTime: settings.LogAppendTime, MaxBytes: room, StartOffset: uint64(from),
 	})
 	if err != nil {
 		if first {
@@ -218,10 +256,7 @@ func (f *fetchRun) appendBatch(it *fetchItem, m bridge.Messages, from int64) (do
 		return true, from, fmt.Errorf("%w: %w", bridge.ErrMalformed, err)
 	}
 	it.records = records
-	if info.Unmappable > 0 && a.unmappable.allow(a.Now()) {
-		a.Logger.Warn("messages that are no Kafka records served as they are", "topic", it.topic.Name, "partition", it.partition,
-			"count", info.Unmappable, "offset", info.BaseOffset)
-	}
+	a.noteUnmappable(it.topic, it.Partition, info)
 	if !first && info.Bytes > room { // its first record alone is too large: it begins the next answer
 		it.records = records[:before]
 		return true, from, nil
@@ -229,8 +264,9 @@ func (f *fetchRun) appendBatch(it *fetchItem, m bridge.Messages, from int64) (do
 	return info.Truncated || info.Records == 0, info.LastOffset + 1, nil
 }
 
-func (f *fetchRun) codec() recordcodec.Codec {
-	if codec := f.api.FetchCompression; codec != recordcodec.CodecZstd || f.req.Version >= zstdFetchSince {
+// codec is the compression that the topic or the gateway wants, as far as the version knows it.
+func (f *fetchRun) codec(settings *topicconfig.Effective) recordcodec.Codec {
+	if codec := settings.Codec(f.api.FetchCompression); codec != recordcodec.CodecZstd || f.req.Version >= zstdFetchSince {
 		return codec
 	}
 	return recordcodec.CodecNone
@@ -252,8 +288,8 @@ func (f *fetchRun) trim(ready []*fetchItem) int64 {
 	return int64(total)
 }
 
-// release gives back what the answer holds.
-func (f *fetchRun) release() {
+// drop gives back the records and what was reserved for the answer.
+func (f *fetchRun) drop() {
 	for _, it := range f.live {
 		if it.records != nil {
 			f.api.buffers.put(it.records)

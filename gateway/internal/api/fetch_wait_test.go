@@ -88,6 +88,7 @@ func TestFetchMinBytes(t *testing.T) {
 
 	req.MaxWaitMillis = long
 	req.Topics[0].Partitions[0].PartitionMaxBytes = 8 << 20
+	req.Topics[0].Partitions[0].FetchOffset = 1 // sizes are guessed from the average; the little one would spoil it
 	began = time.Now()
 	c.send(req)
 	other := gw.dial(t)
@@ -103,17 +104,15 @@ func TestFetchMinBytes(t *testing.T) {
 	}
 }
 
-// An error is told at once, with what the good partitions have.
+// What a partition itself refuses is told at once, with what the good partitions have.
 func TestFetchErrorEndsWait(t *testing.T) {
 	gw := shared(t)
 	c := gw.dial(t)
 	topic := gw.newTopic(t, 2)
 	c.produce(topic, 1, batch("v"))
 	for name, bad := range map[string]part{
-		"missing topic":     {topic: "no-such-topic"},
-		"missing partition": {topic: topic, partition: 9},
-		"out of range":      {topic: topic, partition: 0, offset: 5},
-		"newer epoch":       {topic: topic, partition: 0, epoch: 9},
+		"out of range": {topic: topic, partition: 0, offset: 5},
+		"newer epoch":  {topic: topic, partition: 0, epoch: 9},
 	} {
 		req := fetchRequest(part{topic: topic, partition: 1}, bad, part{topic: topic, partition: 0})
 		req.MaxWaitMillis, req.MinBytes = long, 1<<20
@@ -124,6 +123,51 @@ func TestFetchErrorEndsWait(t *testing.T) {
 		}
 		if got := resp.Topics[0].Partitions[0]; got.ErrorCode != 0 || len(got.RecordBatches) == 0 {
 			t.Errorf("%s: the good partition: %+v", name, got)
+		}
+		if got := resp.Topics[0].Partitions[1]; got.ErrorCode == 0 || got.AbortedTransactions != nil {
+			t.Errorf("%s: the bad partition: %+v", name, got)
+		}
+	}
+}
+
+// What does not exist is told with the rest, as by a broker: a consumer whose topic was deleted would else ask again and
+// again without a pause. When there is nothing to wait for, all is told at once.
+func TestFetchMissingWaits(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	topic := gw.newTopic(t, 1)
+	for _, version := range []int16{11, 13} {
+		for name, bad := range map[string]part{
+			"topic":     {topic: "no-such-topic"},
+			"partition": {topic: topic, partition: 9},
+		} {
+			req := gw.fetchAt(t, version, part{topic: topic}, bad)
+			req.MaxWaitMillis = 300
+			began := time.Now()
+			resp := ask[*kmsg.FetchResponse](c, req)
+			if took := time.Since(began); took < 300*time.Millisecond {
+				t.Errorf("v%d, beside a missing %s: took %v", version, name, took)
+			}
+			last := resp.Topics[len(resp.Topics)-1].Partitions
+			if got := last[len(last)-1]; got.ErrorCode == 0 || got.AbortedTransactions == nil {
+				t.Errorf("v%d, a missing %s: %+v", version, name, got)
+			}
+			req = gw.fetchAt(t, version, bad)
+			req.MaxWaitMillis = long
+			began = time.Now()
+			ask[*kmsg.FetchResponse](c, req)
+			if took := time.Since(began); took > long*time.Millisecond/2 {
+				t.Errorf("v%d, nothing but a missing %s: took %v", version, name, took)
+			}
+		}
+		req := gw.fetchAt(t, version)
+		req.MaxWaitMillis = long
+		began := time.Now()
+		if got := ask[*kmsg.FetchResponse](c, req); len(got.Topics) != 0 {
+			t.Errorf("v%d, nothing: %+v", version, got)
+		}
+		if took := time.Since(began); took > long*time.Millisecond/2 {
+			t.Errorf("v%d, nothing: took %v", version, took)
 		}
 	}
 }
@@ -195,4 +239,44 @@ func TestFetchBesideBacklog(t *testing.T) {
 		served = served || len(resp.Topics[1].Partitions[0].RecordBatches) > 0
 		told = told || resp.Topics[2].Partitions[0].ErrorCode == codeOffsetOutOfRange
 	}
+}
+
+// A fetch in a session waits for all of its partitions, also for those that only earlier requests named, and is answered
+// with those that have something. In vain it is answered with nothing.
+func TestFetchSessionWaits(t *testing.T) {
+	gw := shared(t)
+	c := gw.dial(t)
+	topic := gw.newTopic(t, 3)
+	for _, version := range []int16{7, 12, 13, 18} {
+		req := gw.fetchAt(t, version, part{topic: topic}, part{topic: topic, partition: 1}, part{topic: topic, partition: 2})
+		for i := range req.Topics[0].Partitions {
+			req.Topics[0].Partitions[i].FetchOffset = c.latest(topic, int32(i))
+		}
+		req.SessionEpoch = 0
+		req.SessionID = ask[*kmsg.FetchResponse](c, req).SessionID
+		req.SessionEpoch, req.MaxWaitMillis, req.Topics = 1, 300, nil
+		began := time.Now()
+		resp := ask[*kmsg.FetchResponse](c, req)
+		if took := time.Since(began); len(resp.Topics) != 0 || resp.ErrorCode != 0 || took < 300*time.Millisecond {
+			t.Errorf("v%d, in vain: %+v after %v", version, resp, took)
+		}
+		req.SessionEpoch, req.MaxWaitMillis = 2, long
+		began = time.Now()
+		c.send(req)
+		gw.dial(t).produce(topic, 1, batch("news"))
+		got := onlyPartition(c, next[*kmsg.FetchResponse](c))
+		if took := time.Since(began); took > long*time.Millisecond/2 {
+			t.Errorf("v%d: woke after %v", version, took)
+		}
+		if read := values(records(t, got.RecordBatches)); got.Partition != 1 || len(read) != 1 {
+			t.Errorf("v%d: %+v", version, got)
+		}
+	}
+}
+
+// latest is where a partition ends.
+func (c *client) latest(topic string, partition int32) int64 {
+	c.Helper()
+	resp := ask[*kmsg.ListOffsetsResponse](c, listOffsetsRequest(6, part{topic: topic, partition: partition, timestamp: -1}))
+	return resp.Topics[0].Partitions[0].Offset
 }

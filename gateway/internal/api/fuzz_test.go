@@ -12,7 +12,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
 )
@@ -32,25 +34,33 @@ func FuzzDecodeForProduce(f *testing.F) {
 			if err != nil {
 				f.Fatal(err)
 			}
-			f.Add(int16(9), b)
-			f.Add(int16(3), b[:len(b)-3])
-			f.Add(int16(12), append(bytes.Clone(b), b...))
+			f.Add(int16(9), uint8(0), b)
+			f.Add(int16(9), uint8(1), b)
+			f.Add(int16(9), uint8(2|4), b)
+			f.Add(int16(3), uint8(0), b[:len(b)-3])
+			f.Add(int16(12), uint8(0), append(bytes.Clone(b), b...))
 		}
 	}
-	f.Add(int16(7), (&kmsg.MessageV1{Magic: 1, Value: []byte("v")}).AppendTo(nil))
-	f.Add(int16(7), []byte{})
+	f.Add(int16(7), uint8(0), (&kmsg.MessageV1{Magic: 1, Value: []byte("v")}).AppendTo(nil))
+	f.Add(int16(7), uint8(0), []byte{})
 
 	codes := map[int16]bool{
 		corruptMessage: true, messageTooLarge: true, invalidTimestamp: true, unsupportedVersion: true,
 		unsupportedCompressionTyp: true, invalidRecord: true,
 	}
-	f.Fuzz(func(t *testing.T, version int16, records []byte) {
+	f.Fuzz(func(t *testing.T, version int16, settings uint8, records []byte) {
 		decode := budget.New(8 << 20)
 		a := New(Config{PartitionCap: 1 << 20, MaxMessageSize: 1 << 20}, Deps{
 			DecodeBudget: decode, Logger: slog.New(slog.DiscardHandler), Rand: rand.Reader,
 			Now: func() time.Time { return time.UnixMilli(1_700_000_000_000) },
 		})
-		batch, no := a.decodeForProduce(t.Context(), version, records)
+		set := topicconfig.Default()
+		set.LogAppendTime, set.Compact = settings&1 != 0, settings&2 != 0
+		if settings&4 != 0 {
+			set.TimestampBeforeMax, set.MaxMessageBytes = 1000, 1000
+		}
+		to := batchTarget{&bridge.Topic{Name: "topic", Partitions: 1}, 0, &set}
+		batch, no := a.decodeForProduce(t.Context(), version, &to, records)
 		switch {
 		case (batch == nil) == (no == nil):
 			t.Fatal("neither messages nor a refusal, or both")

@@ -237,18 +237,18 @@ func TestCommitRightAfterRecreation(t *testing.T) {
 func TestTopicSettingsAreKept(t *testing.T) {
 	gw := start(t, setup{})
 	c := gw.dial(t)
-	spec := withConfig(withConfig(newTopicSpec(newName(), 1, 1), "cleanup.policy", kmsg.StringPtr("compact")), "retention.ms", kmsg.StringPtr("60000"))
+	spec := withConfig(withConfig(newTopicSpec(newName(), 1, 1), "cleanup.policy", kmsg.StringPtr("compact,delete")), "retention.ms", kmsg.StringPtr("60000"))
 	got := ask[*kmsg.CreateTopicsResponse](c, createRequest(7, spec)).Topics[0]
 	if got.ErrorCode != 0 {
 		t.Fatalf("%+v", got)
 	}
 	for _, config := range got.Configs {
-		if config.Name == "cleanup.policy" && (*config.Value != "compact" || config.Source != 1) {
+		if config.Name == "cleanup.policy" && (*config.Value != "compact,delete" || config.Source != 1) {
 			t.Errorf("answered: %+v", config)
 		}
 	}
 	id := bridge.TopicID(got.TopicID).String()
-	if kept, ok := gw.state.Log.TopicSettings(id); !ok || fmt.Sprint(kept) != "map[cleanup.policy:compact]" {
+	if kept, ok := gw.state.Log.TopicSettings(id); !ok || fmt.Sprint(kept) != "map[cleanup.policy:compact,delete]" {
 		t.Errorf("kept: %v", kept)
 	}
 	if got := ask[*kmsg.DeleteTopicsResponse](c, deleteRequest(5, spec.Topic)).Topics[0]; got.ErrorCode != 0 {

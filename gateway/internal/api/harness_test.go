@@ -68,6 +68,7 @@ type gateway struct {
 	iggy   *embedded.Server // nil when it is somebody else's, or there is none
 	bridge *bridge.Bridge   // nil when detached
 	state  *state.State
+	api    *api.API
 	server *server.Server
 	addr   string
 	port   int32
@@ -166,13 +167,13 @@ func openGateway(s setup) (*gateway, error) {
 	if s.deps != nil {
 		s.deps(&deps)
 	}
-	handler := api.New(cfg, deps)
+	gw.api = api.New(cfg, deps)
 	gw.server = server.New(server.Config{
 		Table: table, Logger: log, MaxConnections: 256, MaxInFlight: 64,
 		MaxFrameSize: 100 << 20, MaxResponseSize: int64(cfg.MaxResponseSize),
 		FrameBudget: frame, DecodeBudget: decode, ResponseBudget: response,
 		IdleTimeout: 10 * time.Minute, ReadTimeout: 15 * time.Second, WriteTimeout: 10 * time.Second,
-	}, handler)
+	}, gw.api)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, errors.Join(err, gw.close())

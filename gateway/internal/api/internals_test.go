@@ -15,6 +15,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 )
 
@@ -31,7 +32,7 @@ func TestFetchShare(t *testing.T) {
 		wanted, enough := 0, true // enough: for a message each
 		for i := range ready {
 			bounds := bridge.Bounds{Next: random.Int64N(100) + 1, MessageSize: random.Int64N(4000)}
-			it := &fetchItem{maxBytes: 2 + random.IntN(10_000), known: true, bounds: bounds, first: bounds}
+			it := &fetchItem{Part: fetchsession.Part{MaxBytes: 2 + random.Int32N(10_000)}, known: true, bounds: bounds, first: bounds}
 			ready[i] = it
 			wanted += it.use()
 			enough = enough && atLeast(it) <= f.limit()/len(ready)
@@ -83,7 +84,7 @@ func TestFetchFieldsAreReserved(t *testing.T) {
 	f := &fetchRun{req: kmsg.NewPtrFetchRequest(), api: &API{
 		Config: Config{WriteTimeout: time.Second}, Deps: Deps{ResponseBudget: budgeted},
 	}}
-	f.topics = []fetchTopic{{name: "missing", items: make([]fetchItem, 1000)}}
+	f.items = missing(1000)
 	if err := f.read(t.Context()); err != nil || budgeted.Used() != int64(f.metaSize()) {
 		t.Errorf("%v, %d bytes reserved of %d", err, budgeted.Used(), f.metaSize())
 	}
@@ -91,10 +92,18 @@ func TestFetchFieldsAreReserved(t *testing.T) {
 	if n := budgeted.Used(); n != 0 {
 		t.Errorf("%d bytes not given back", n)
 	}
-	f.topics[0].items = make([]fetchItem, 10_000)
+	f.items = missing(10_000)
 	if err := f.read(t.Context()); !errors.Is(err, errBudget) {
 		t.Errorf("more than the budget: %v", err)
 	}
+}
+
+func missing(partitions int) []fetchItem {
+	items, topic := make([]fetchItem, partitions), &fetchsession.Topic{Name: "missing"}
+	for i := range items {
+		items[i].Topic = topic
+	}
+	return items
 }
 
 func TestScaled(t *testing.T) {

@@ -5,12 +5,13 @@ package api
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"math"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
@@ -24,7 +25,15 @@ type messageBatch struct {
 	decompressed      int
 	maxTimestamp      int64
 	maxTimestampIndex int
+	producer          bridge.ProducerBatch
 	release           func() // gives messages and their memory budget back
+}
+
+// batchTarget is where a batch is to go.
+type batchTarget struct {
+	topic     *bridge.Topic
+	partition int32
+	settings  *topicconfig.Effective
 }
 
 // batchRefusal is why a batch is not written.
@@ -42,14 +51,12 @@ func (r *batchRefusal) fill(out *kmsg.ProduceResponseTopicPartition) {
 const (
 	// messageForm is what the form of an Iggy message takes with a key and some headers, in bytes; firstGuess and
 	// firstRatio say how far compressed records are expected to grow.
-	messageForm       = 192
-	firstGuess        = 64 << 10
-	firstRatio        = 8
-	minRecordSlot     = 64 // bytes of the partition cap that one record stands for
-	headersPerSlot    = 3
-	zstdSince         = 7
-	timestampAfterMax = time.Hour // message.timestamp.after.max.ms
-	maxErrorRecords   = 1000
+	messageForm    = 192
+	firstGuess     = 64 << 10
+	firstRatio     = 8
+	minRecordSlot  = 64 // bytes of the partition cap that one record stands for
+	headersPerSlot = 3
+	zstdSince      = 7
 )
 
 // decodeForProduce checks one partition's record set and turns it into Iggy messages. Its memory is reserved before it
@@ -58,13 +65,10 @@ const (
 // How large compressed records become is not known before. The reservation begins with a guess, and a batch that does not
 // fit starts over with a larger one: the bound that gzip allows is a thousand times its size, and to reserve that for
 // everybody would let one batch at a time through.
-func (a *API) decodeForProduce(ctx context.Context, version int16, records []byte) (*messageBatch, *batchRefusal) {
-	if no := a.checkEnvelope(version, records); no != nil {
+func (a *API) decodeForProduce(ctx context.Context, version int16, to *batchTarget, sent []byte) (*messageBatch, *batchRefusal) {
+	records, header, no := checkEnvelope(version, to.settings, sent)
+	if no != nil {
 		return nil, no
-	}
-	header, err := recordcodec.ParseHeader(records)
-	if err != nil {
-		return nil, decodeRefusal(err)
 	}
 	bound, err := recordcodec.MaxDecompressed(records)
 	if err != nil {
@@ -102,7 +106,12 @@ func (a *API) decodeForProduce(ctx context.Context, version int16, records []byt
 			need = size
 			continue
 		}
-		out, no := a.mapBatch(batch, need)
+		if len(records) < len(sent) { // a broker drops in silence what is no batch; nothing that was sent is dropped here
+			batch.Release()
+			a.DecodeBudget.Release(need)
+			return nil, &batchRefusal{code: invalidRecord}
+		}
+		out, no := a.mapBatch(batch, to, need)
 		batch.Release()
 		if no != nil {
 			a.DecodeBudget.Release(need)
@@ -111,32 +120,65 @@ func (a *API) decodeForProduce(ctx context.Context, version int16, records []byt
 	}
 }
 
-// checkEnvelope checks what shows without decoding, in the order of Kafka's UnifiedLog.analyzeAndValidateRecords.
-func (a *API) checkEnvelope(version int16, records []byte) *batchRefusal {
-	if len(records) == 0 { // null too: Kafka never answers that, which helps nobody
-		return &batchRefusal{code: invalidRecord}
+// checkEnvelope checks what shows without decoding, in a broker's order: ProduceRequest.validateRecords, then
+// UnifiedLog.analyzeAndValidateRecords, which goes by the size before it looks at the CRC. It returns the one batch that
+// there may be, and its header.
+func checkEnvelope(version int16, set *topicconfig.Effective, sent []byte) (batch []byte, h recordcodec.Header, no *batchRefusal) {
+	size, no := nextBatch(sent)
+	if no == nil && size == 0 { // null too: Kafka never answers that, which helps nobody
+		no = &batchRefusal{code: invalidRecord}
 	}
-	h, err := recordcodec.ParseHeader(records)
+	if no != nil {
+		return nil, h, no
+	}
+	batch = sent[:size]
+	h, err := recordcodec.ParseHeader(batch)
 	if err != nil {
-		return decodeRefusal(err)
-	}
-	size := int64(h.Length) + 12 // offset and length themselves
-	switch {
-	case size > int64(len(records)):
-		return &batchRefusal{code: corruptMessage}
-	case size < int64(len(records)): // a second batch, or rubbish
-		return &batchRefusal{code: invalidRecord}
-	case len(records) > topicconfig.DefaultMaxMessageBytes:
-		return &batchRefusal{code: messageTooLarge}
+		return nil, h, decodeRefusal(err)
 	}
 	codec, err := h.Codec()
-	switch {
-	case err != nil, codec == recordcodec.CodecZstd && version < zstdSince:
-		return &batchRefusal{code: unsupportedCompressionTyp}
-	case h.Transactional() || h.Control():
-		return &batchRefusal{code: unsupportedVersion}
+	if err != nil || codec == recordcodec.CodecZstd && version < zstdSince {
+		return nil, h, &batchRefusal{code: unsupportedCompressionTyp}
 	}
-	return nil
+	another, no := nextBatch(sent[size:])
+	switch {
+	case no != nil:
+		return nil, h, no
+	case another > 0:
+		return nil, h, &batchRefusal{code: invalidRecord}
+	case h.Transactional() || h.Control():
+		return nil, h, &batchRefusal{code: unsupportedVersion}
+	case h.BaseOffset != 0:
+		return nil, h, &batchRefusal{code: invalidRecord, logStart: true}
+	case size > set.MaxMessageBytes:
+		return nil, h, &batchRefusal{code: messageTooLarge}
+	}
+	return batch, h, nil
+}
+
+// nextBatch is the size of the batch at the start of b, 0 if there is no whole one: a broker passes over what is left
+// then (ByteBufferLogInputStream.nextBatch).
+func nextBatch(b []byte) (size int, no *batchRefusal) {
+	const (
+		atLength, overhead = 8, 12 // of a batch; its length field does not count them
+		atMagic, maxMagic  = 16, 2
+		least              = 14 // what the smallest of the old formats takes
+	)
+	if len(b) < overhead {
+		return 0, nil
+	}
+	length := int32(binary.BigEndian.Uint32(b[atLength:]))
+	switch {
+	case length < least:
+		return 0, &batchRefusal{code: corruptMessage}
+	case len(b) <= atMagic:
+		return 0, nil
+	case b[atMagic] > maxMagic: // below 0 too
+		return 0, &batchRefusal{code: corruptMessage}
+	case int64(length)+overhead > int64(len(b)):
+		return 0, nil
+	}
+	return int(length) + overhead, nil
 }
 
 // decodeRefusal maps what recordcodec found. Structural faults carry no text.
@@ -156,15 +198,21 @@ func decodeRefusal(err error) *batchRefusal {
 }
 
 // mapBatch lays the records out as messages. On success the need bytes of budget go with them.
-func (a *API) mapBatch(batch *recordcodec.Batch, need int64) (*messageBatch, *batchRefusal) {
+func (a *API) mapBatch(batch *recordcodec.Batch, to *batchTarget, need int64) (*messageBatch, *batchRefusal) {
 	h := &batch.Header
-	if h.BaseOffset != 0 || !batch.Contiguous() || h.ProducerID >= 0 && h.BaseSequence < 0 {
+	if !batch.Contiguous() || h.ProducerID >= 0 && h.BaseSequence < 0 {
 		return nil, &batchRefusal{code: invalidRecord, logStart: true}
 	}
-	out := &messageBatch{count: batch.Len(), decompressed: batch.Bytes()}
-	if no := out.checkTimestamps(batch, a.Now()); no != nil {
+	now := a.Now()
+	if no := checkRecords(batch, to, now); no != nil {
 		return nil, no
 	}
+	if to.settings.LogAppendTime {
+		// Nobody will see the producers' times. This one stands in for Iggy's, should the topic's type be changed later.
+		batch.SetLogAppendTime(now.UnixMilli())
+	}
+	out := &messageBatch{count: batch.Len(), decompressed: batch.Bytes(), producer: producerOf(h)}
+	out.maxTimestamp, out.maxTimestampIndex = batch.MaxTimestamp()
 	ids := mapping.IDs{ProducerID: h.ProducerID, Epoch: h.ProducerEpoch, BaseSequence: h.BaseSequence}
 	if h.ProducerID < 0 {
 		if _, err := a.Rand.Read(ids.Random[:]); err != nil {
@@ -203,33 +251,14 @@ func mapRefusal(err error) *batchRefusal {
 	return decodeRefusal(err)
 }
 
-func errorRecord(index int, format string, args ...any) kmsg.ProduceResponseTopicPartitionErrorRecord {
-	r := kmsg.NewProduceResponseTopicPartitionErrorRecord()
-	r.RelativeOffset, r.ErrorMessage = int32(index), message(format, args...)
-	return r
-}
-
-// checkTimestamps notes the largest timestamp, and refuses the batch when records lie too far in the future
-// (org.apache.kafka.storage.internals.log.LogValidator).
-func (m *messageBatch) checkTimestamps(batch *recordcodec.Batch, now time.Time) *batchRefusal {
-	latest := now.Add(timestampAfterMax).UnixMilli()
-	m.maxTimestamp, m.maxTimestampIndex = batch.MaxTimestamp()
-	if m.maxTimestamp <= latest {
-		return nil
+// producerOf names the batch of an idempotent producer (KIP-98). Sequences wrap from the largest number to 0, also
+// inside a batch.
+func producerOf(h *recordcodec.Header) bridge.ProducerBatch {
+	if h.ProducerID < 0 {
+		return bridge.ProducerBatch{}
 	}
-	var bad []kmsg.ProduceResponseTopicPartitionErrorRecord
-	i := 0
-	for it := batch.Records(); it.Next() && len(bad) < maxErrorRecords; i++ {
-		if ts := it.Record.Timestamp; ts > latest {
-			bad = append(bad, errorRecord(i, "Timestamp %d of message with offset %d is out of range. The timestamp should be within [%d, %d]", ts, i, earliestTimestamp(now), latest))
-		}
+	return bridge.ProducerBatch{
+		Idempotent: true, ID: h.ProducerID, Epoch: h.ProducerEpoch,
+		FirstSequence: h.BaseSequence, LastSequence: int32((int64(h.BaseSequence) + int64(h.Count) - 1) & math.MaxInt32),
 	}
-	text := textInvalidTimestamp
-	return &batchRefusal{code: invalidTimestamp, records: bad, text: &text, logStart: true}
 }
-
-const textInvalidTimestamp = "One or more records have been rejected due to invalid timestamp"
-
-// earliestTimestamp is the lower bound that Kafka prints with the default message.timestamp.before.max.ms, the largest
-// 64-bit number: now minus that.
-func earliestTimestamp(now time.Time) int64 { return now.UnixMilli() - math.MaxInt64 }

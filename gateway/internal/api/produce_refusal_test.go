@@ -36,6 +36,8 @@ const (
 	codeInvalidTimestamp   = 32
 	codeUnsupportedVersion = 35
 	codeInvalidRequest     = 42
+	codeOutOfOrder         = 45
+	codeOldEpoch           = 47
 	codeGroupNotFound      = 69
 	codeUnsupportedCodec   = 76
 	codeMemberIDRequired   = 79
@@ -103,10 +105,19 @@ func TestProduceRefusals(t *testing.T) {
 		{name: "wrong CRC", records: wrongCRC(two), code: codeCorrupt},
 		{name: "one bit of a record", records: flipped(two, len(two)-1), code: codeCorrupt},
 		{name: "one bit of the attributes", records: flipped(two, atLastDelta), code: codeCorrupt},
-		{name: "cut in the records", records: two[:len(two)-1], code: codeCorrupt},
-		{name: "cut behind the header", records: two[:recordcodec.HeaderSize], code: codeCorrupt},
-		{name: "cut in the header", records: two[:40], code: codeCorrupt},
-		{name: "cut before the magic", records: two[:10], code: codeCorrupt},
+		{name: "length one too small", records: changed(two, setInt32(atLength, int32(len(two)-12-1))), code: codeCorrupt},
+		{name: "length 13", records: changed(two, setInt32(atLength, 13)), code: codeCorrupt},
+		{name: "length 14", records: changed(two, setInt32(atLength, 14)), code: codeCorrupt},
+		{name: "length below 0", records: changed(two, setInt32(atLength, -1)), code: codeCorrupt},
+		{name: "zeros behind the batch", records: append(bytes.Clone(two), make([]byte, 100)...), code: codeCorrupt},
+		{name: "a byte behind a wrong CRC", records: append(wrongCRC(two), 0), code: codeCorrupt},
+
+		{name: "cut in the records", records: two[:len(two)-1], code: codeInvalidRecord},
+		{name: "cut behind the header", records: two[:recordcodec.HeaderSize], code: codeInvalidRecord},
+		{name: "cut in the header", records: two[:40], code: codeInvalidRecord},
+		{name: "cut before the magic", records: two[:10], code: codeInvalidRecord},
+		{name: "cut, and the CRC wrong", records: wrongCRC(two)[:len(two)-1], code: codeInvalidRecord},
+		{name: "largest length", records: changed(two, setInt32(atLength, math.MaxInt32)), code: codeInvalidRecord},
 		{name: "magic 3", records: changed(two, func(b []byte) { b[atMagic] = 3 }), code: codeCorrupt},
 		{name: "magic -1", records: changed(two, func(b []byte) { b[atMagic] = 0xff }), code: codeCorrupt},
 

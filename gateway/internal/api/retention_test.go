@@ -10,10 +10,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
@@ -208,5 +210,71 @@ func TestRetention(t *testing.T) {
 	c.produce(topic, 0, batch("again"))
 	if got := c.fetchOne(part{topic: topic, offset: 11}); len(records(t, got.RecordBatches)) != 1 {
 		t.Errorf("written again: %+v", got)
+	}
+}
+
+// Retention by size and by age, as a server does it: while a consumer reads from the start, what it has not read yet goes, and
+// it is told so; everybody else sees the log begin later.
+func TestRetentionMovesTheStart(t *testing.T) {
+	for name, setting := range map[string][2]string{"by size": {"retention.bytes", "20000"}, "by age": {"retention.ms", "300"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			iggy, err := embedded.Start(t.Context(), embedded.Config{InMemory: true, SegmentSize: 4000, CleanerInterval: 10 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := iggy.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			gw := start(t, setup{iggyAddr: iggy.Addr().String()})
+			c, reader := gw.dial(t), gw.dial(t)
+			topic := newName()
+			c.createWith(topic, 1, setting[0], setting[1])
+			const batches = 40
+			read := int64(0)
+			for i := range batches {
+				c.produce(topic, 0, batchOf(batchForm{}, manyRecords(10, 50)...))
+				if i == 3 {
+					read = int64(len(records(t, reader.fetchOne(part{topic: topic, maxBytes: 1000}).RecordBatches)))
+				}
+			}
+			const end = 10 * batches
+			began := time.Now()
+			for { // it must go past the reader within its time
+				got := reader.fetchOne(part{topic: topic, offset: read})
+				if got.ErrorCode == codeOffsetOutOfRange {
+					break
+				}
+				if got.ErrorCode != 0 || time.Since(began) > patience {
+					t.Fatalf("fetch at %d: error %d after %v", read, got.ErrorCode, time.Since(began))
+				}
+				if got := records(t, got.RecordBatches); got[0].offset > read {
+					t.Fatalf("fetch at %d brings %d", read, got[0].offset)
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			earliest := func() int64 {
+				return ask[*kmsg.ListOffsetsResponse](c, listOffsetsRequest(8, part{topic: topic, timestamp: -2})).Topics[0].Partitions[0].Offset
+			}
+			for last := int64(0); ; time.Sleep(400 * time.Millisecond) { // until it is done
+				start := earliest()
+				if start == last && start > read {
+					break
+				}
+				last = start
+			}
+			start := c.starts(topic, end)
+			if start <= read || start > end {
+				t.Errorf("begins at %d, the reader was at %d", start, read)
+			}
+			if got := c.fetchOne(part{topic: topic, offset: start}); got.ErrorCode != 0 || start < end && records(t, got.RecordBatches)[0].offset != start {
+				t.Errorf("fetch from the start: %+v", got)
+			}
+			if got := c.deleteRecords(part{topic: topic, offset: start - 1}); got != fmt.Sprintf("%s 0: %d", topic, start) {
+				t.Errorf("delete what is gone: %s", got)
+			}
+		})
 	}
 }

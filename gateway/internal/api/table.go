@@ -22,10 +22,13 @@ func (a *API) table() map[int16]handler {
 		18: plain(a.apiVersions),
 		19: replying(a.createTopics),
 		20: plain(a.deleteTopics),
+		21: plain(a.deleteRecords),
 		22: plain(a.initProducerID),
+		23: plain(a.offsetForLeaderEpoch),
 		42: plain(a.deleteGroups),
 		47: plain(a.offsetDelete),
 		60: plain(a.describeCluster),
+		61: replying(a.describeProducers),
 	}
 }
 
@@ -39,4 +42,7 @@ func (a *API) detach() {
 	a.handlers[9] = plain(a.offsetFetchDetached)
 	a.handlers[19] = plain(a.createTopicsDetached)
 	a.handlers[20] = plain(a.deleteTopicsDetached)
+	a.handlers[21] = plain(a.deleteRecordsDetached)
+	a.handlers[23] = plain(a.offsetForLeaderEpochDetached)
+	a.handlers[61] = plain(a.describeProducersDetached)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
@@ -27,7 +28,7 @@ func TestHandlersAreTheTables(t *testing.T) {
 		}
 	}
 	for name, b := range map[string]*bridge.Bridge{"with iggy": new(bridge.Bridge), "without": nil} {
-		a := New(Config{}, Deps{Table: table, Bridge: b, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Rand: rand.Reader})
+		a := New(Config{}, Deps{Table: table, Bridge: b, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Rand: rand.Reader, DecodeBudget: budget.New(1)})
 		if diff := cmp.Diff(served, slices.Sorted(maps.Keys(a.handlers))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -42,7 +42,10 @@ func internalTopics(cfg config.Config) []string {
 // Run serves until ctx is done, then shuts down in good order: no new connections, what is in flight is answered, the
 // connections to Iggy sign out, the embedded Iggy closes. It returns nil after that, and an error when the gateway
 // could not start or had to stop.
-func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
+//
+// Now is the wall clock, which may step: it says what time it is, to records and ids. How long something takes or waits
+// is not its business.
+func Run(ctx context.Context, cfg config.Config, now func() time.Time, log *slog.Logger) (err error) {
 	// The ports are taken first: nothing else should start when another process has one of them.
 	listener, err := listen(ctx, cfg)
 	if err != nil {
@@ -60,7 +63,7 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 	iggyAddr := cfg.IggyAddr
 	var dial dialer
 	if cfg.Embedded {
-		iggy, err := startEmbedded(ctx, cfg)
+		iggy, err := startEmbedded(ctx, cfg, now)
 		if err != nil {
 			return err
 		}
@@ -114,7 +117,7 @@ func Run(ctx context.Context, cfg config.Config, log *slog.Logger) (err error) {
 		copies = m
 	}
 
-	srv, err := newServer(ctx, cfg, b, remembered, copies, clusterID, log)
+	srv, err := newServer(ctx, cfg, b, remembered, copies, clusterID, now, log)
 	if err != nil {
 		return err
 	}
@@ -151,12 +154,13 @@ func listen(ctx context.Context, cfg config.Config) (server.Listener, error) {
 	return out, nil
 }
 
-func startEmbedded(ctx context.Context, cfg config.Config) (*embedded.Server, error) {
+func startEmbedded(ctx context.Context, cfg config.Config, now func() time.Time) (*embedded.Server, error) {
 	ec := embedded.Config{
 		Addr:     cfg.EmbeddedAddr,
 		NoFsync:  !cfg.EmbeddedFsync,
 		Username: cfg.IggyUsername,
 		Password: cfg.IggyPassword.Reveal(),
+		Now:      now,
 	}
 	if cfg.EmbeddedStore == config.StoreMemory {
 		ec.InMemory = true
@@ -171,7 +175,7 @@ func startEmbedded(ctx context.Context, cfg config.Config) (*embedded.Server, er
 }
 
 // newServer puts the parts that answer together; stopping ends when the gateway is about to stop.
-func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, remembered *state.State, copies api.Mirror, clusterID string, log *slog.Logger) (*server.Server, error) {
+func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, remembered *state.State, copies api.Mirror, clusterID string, now func() time.Time, log *slog.Logger) (*server.Server, error) {
 	codec, err := recordcodec.ParseCodec(cfg.FetchCompression)
 	if err != nil {
 		return nil, fmt.Errorf("app: IGGY_KAFKA_FETCH_COMPRESSION: %w", err)
@@ -204,7 +208,7 @@ func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, re
 		DecodeBudget:   decode,
 		ResponseBudget: response,
 		Logger:         log,
-		Now:            time.Now,
+		Now:            now,
 		Rand:           rand.Reader,
 	})
 	return server.New(server.Config{

@@ -40,6 +40,12 @@ func openBridge(ctx context.Context, cfg config.Config, addr string, dial dialer
 		InternalTopics:      internalTopics(cfg),
 		MaxWriteConnections: max(cfg.ProduceSessions, 1),
 		IdleTimeout:         cfg.ProduceSessionIdle,
+		Exclusive:           cfg.Exclusive.Matcher(),
+		ProducerExpiry:      cfg.ProducerIDExpiration,
+		MaxProducers:        cfg.MaxProducers,
+		TailAge:             cfg.DedupTailAge,
+		TailMin:             cfg.DedupTailMin,
+		TailMax:             cfg.DedupTailMax,
 		Dial:                dial,
 		Logger:              log,
 	})

@@ -79,6 +79,13 @@ type Config struct {
 	FetchCompression  string `default:"none" oneof:"none,gzip,snappy,lz4,zstd" group:"Topics" help:"Compression of the batches that consumers are sent."`
 	TopicMapPath      string `group:"Topics" help:"TOML file that gives Kafka topics other Iggy streams and topics."`
 
+	ProducerIDExpiration time.Duration `name:"producer-id-expiration-secs" default:"86400" range:"1-31536000" unit:"s" group:"Writing" help:"When an idempotent producer that does not write to a partition any more is forgotten there."`
+	MaxProducers         int           `default:"100000" range:"1-10000000" group:"Writing" help:"Idempotent producers that are remembered, counted for each partition they write to; beyond it the one that wrote the longest ago is forgotten."`
+	DedupTailAge         time.Duration `name:"dedup-tail-age-secs" default:"120" range:"1-86400" unit:"s" group:"Writing" help:"After a restart, batches that producers send again are found among the last messages of a partition: those at most that much older than the newest. No less than the delivery timeout of the producers."`
+	DedupTailMin         int           `name:"dedup-tail-min-messages" default:"5000" range:"1-100000000" group:"Writing" help:"At least so many messages are searched, whatever their age."`
+	DedupTailMax         int           `name:"dedup-tail-max-messages" default:"1000000" range:"1-100000000" group:"Writing" help:"At most so many."`
+	ExclusiveTopics      string        `rule:"topic-patterns" group:"Writing" help:"Topics that nobody but this gateway writes to, by name, between commas; one that ends in * stands for all that begin so. What is written there is not looked for afterwards, which is faster; should another write to them all the same, producers are told wrong offsets."`
+
 	GroupMinSessionTimeout     time.Duration `name:"group-min-session-timeout-ms" default:"6000" range:"1-2147483647" unit:"ms" group:"Consumer groups" help:"Shortest session timeout that a member may ask for."`
 	GroupMaxSessionTimeout     time.Duration `name:"group-max-session-timeout-ms" default:"1800000" range:"1-2147483647" unit:"ms" group:"Consumer groups" help:"Longest one."`
 	GroupInitialRebalanceDelay time.Duration `name:"group-initial-rebalance-delay-ms" default:"3000" range:"0-2147483647" unit:"ms" group:"Consumer groups" help:"How long the first rebalance of an empty group waits for more members."`
@@ -117,6 +124,8 @@ type Config struct {
 
 	// Names says where each topic lives, by the topic map or else by IggyStream.
 	Names *bridge.Names `kong:"-"`
+	// Exclusive is what ExclusiveTopics says.
+	Exclusive TopicPatterns `kong:"-"`
 	// InstanceIDSet says whether InstanceID was given; several gateways that leave it at its default would give out
 	// the same producer ids.
 	InstanceIDSet bool `kong:"-"`

@@ -70,6 +70,12 @@ func complete(c *Config, given map[string]bool, before Faults) Faults {
 		fault("fetch-max-bytes", strconv.FormatInt(c.FetchMaxBytes, 10), "above "+variable("max-response-size"))
 	}
 
+	if sound("dedup-tail-min-messages", "dedup-tail-max-messages") && c.DedupTailMin > c.DedupTailMax {
+		fault("dedup-tail-min-messages", strconv.Itoa(c.DedupTailMin), "above "+variable("dedup-tail-max-messages"))
+	}
+	if patterns, err := parsePatterns(c.ExclusiveTopics); err == nil {
+		c.Exclusive = patterns
+	}
 	if sound("group-min-session-timeout-ms", "group-max-session-timeout-ms") && c.GroupMinSessionTimeout > c.GroupMaxSessionTimeout {
 		fault("group-min-session-timeout-ms", strconv.FormatInt(c.GroupMinSessionTimeout.Milliseconds(), 10),
 			"above "+variable("group-max-session-timeout-ms"))

@@ -177,6 +177,9 @@ func checkText(text string, tag *kong.Tag) error {
 		}
 	case "topic":
 		return bridge.ValidateTopicName(text)
+	case "topic-patterns":
+		_, err := parsePatterns(text)
+		return err
 	case "iggy-name": // Iggy's names of streams and topics
 		if len(text) < 1 || len(text) > 255 {
 			return errors.New("must have 1 to 255 bytes")

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package state runs what a gateway remembers beside records: the coordinator of consumer groups, and the state log in
-// Iggy that holds groups, offsets, producer ids and topic settings.
+// Iggy that holds groups, offsets, producer ids, topic settings and log starts.
 package state
 
 import (
@@ -70,6 +70,7 @@ func Start(ctx context.Context, cfg Config) (*State, error) {
 			return nil, fmt.Errorf("state: %w", err)
 		}
 		drive.Store, drive.Fenced = s.Log.Groups(), s.Log.Fenced()
+		cfg.Bridge.UseLogStarts(s.Log)
 		s.ReserveIDs = func(ctx context.Context, least, n int64) (int64, error) {
 			return s.Log.ReserveProducerIDs(ctx, cfg.InstanceID, least, n)
 		}

@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -168,6 +170,28 @@ func TestSweep(t *testing.T) {
 	}
 	if got := withSettings(s, goes, again, elsewhere); got != "[elsewhere]" {
 		t.Errorf("settings after the second look: %s", got)
+	}
+}
+
+// What is deleted of a topic that is no more goes with it, also when the topic was made anew while no gateway ran, and nothing
+// else was kept of it.
+func TestSweepLogStarts(t *testing.T) {
+	b := open(t)
+	s := run(t, b)
+	var again *bridge.Topic
+	for range 2 {
+		again = create(t, b, "again")
+		start := statelog.LogStart{Offset: 5, Until: 1}
+		if err := s.Log.SetLogStart(t.Context(), again.ID.String(), again.Name, 0, start); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Log.Topics()) == 1 {
+			remove(t, b, again)
+		}
+	}
+	mustSweep(t, testSweeper(s, b))
+	if diff := cmp.Diff(map[string]string{again.ID.String(): "again"}, s.Log.Topics()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -76,10 +76,10 @@ func Keys() []Key {
 	}
 	const forever = "9223372036854775807"
 	return []Key{
-		word("cleanup.policy", List, "delete", "compact", "delete"),
+		word(CleanupPolicy, List, deletes, compact, deletes),
 		ranged("compression.gzip.level", Int, "-1", -1, 9),
 		ranged("compression.lz4.level", Int, "9", 1, 17),
-		word("compression.type", String, "producer", "uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+		word(CompressionType, String, producer, uncompressed, "zstd", "lz4", "snappy", "gzip", producer),
 		ranged("compression.zstd.level", Int, "3", -131072, 22),
 		number("delete.retention.ms", Long, "86400000", 0),
 		number("file.delete.delay.ms", Long, "60000", 0),
@@ -91,10 +91,10 @@ func Keys() []Key {
 		number("local.retention.bytes", Long, "-2", -2),
 		number("local.retention.ms", Long, "-2", -2),
 		number("max.compaction.lag.ms", Long, forever, 1),
-		number("max.message.bytes", Int, strconv.Itoa(DefaultMaxMessageBytes), 0),
-		number("message.timestamp.after.max.ms", Long, "3600000", 0),
-		number("message.timestamp.before.max.ms", Long, forever, 0),
-		word("message.timestamp.type", String, "CreateTime", "CreateTime", "LogAppendTime"),
+		number(MaxMessageBytes, Int, strconv.Itoa(DefaultMaxMessageBytes), 0),
+		number(TimestampAfterMax, Long, strconv.Itoa(defaultTimestampAfterMax), 0),
+		number(TimestampBeforeMax, Long, forever, 0),
+		word(TimestampType, String, "CreateTime", "CreateTime", logAppendTime),
 		ranged("min.cleanable.dirty.ratio", Double, "0.5", 0, 1),
 		number("min.compaction.lag.ms", Long, "0", 0),
 		number("min.insync.replicas", Int, "1", 1),

@@ -1,0 +1,153 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
+)
+
+// DescribeProducers (61), v0 (KIP-664): the idempotent producers that a partition remembers. Without transactions there
+// is no coordinator epoch, and no transaction that began anywhere.
+
+const (
+	// describeProducersTimeout bounds what one answer waits for Iggy: a partition that nobody has written to through this
+	// gateway is read from its tail first.
+	describeProducersTimeout = 10 * time.Second
+	// What an answer takes, in bytes, for each partition and for each producer.
+	producersPartitionBytes = 64
+	producerBytes           = 40
+	noCoordinatorEpoch      = -1
+)
+
+func (a *API) describeProducers(ctx context.Context, _ *server.Conn, req *kmsg.DescribeProducersRequest) (server.Reply, error) {
+	asking, cancel := context.WithTimeout(ctx, describeProducersTimeout)
+	defer cancel()
+	view, err := a.Bridge.Topics(asking)
+	resp := newDescribeProducers(req)
+	var group errgroup.Group
+	group.SetLimit(askTogether)
+	// A partition that is named again is not looked up again, and shares the answer: few bytes could ask for very many.
+	first := map[partitionRef]*kmsg.DescribeProducersResponseTopicPartition{}
+	type pair struct {
+		to, from *kmsg.DescribeProducersResponseTopicPartition
+	}
+	var again []pair
+	for i := range resp.Topics {
+		out := &resp.Topics[i]
+		t, no := a.describedTopic(view, err, out.Topic)
+		for j := range out.Partitions {
+			p := &out.Partitions[j]
+			ref := partitionRef{out.Topic, p.Partition}
+			switch {
+			case no != nil:
+				p.ErrorCode, p.ErrorMessage = no.code, &no.text
+			case p.Partition < 0 || p.Partition >= t.Partitions:
+				p.ErrorCode = unknownTopicOrPartition
+			case a.isInternal(t.Name): // the gateway's own topics have no such producers
+			case first[ref] != nil:
+				again = append(again, pair{p, first[ref]})
+			default:
+				first[ref] = p
+				group.Go(func() error {
+					a.describePartition(asking, t, p)
+					return nil
+				})
+			}
+		}
+	}
+	_ = group.Wait() // every partition has its own code
+	for _, p := range again {
+		p.to.ErrorCode, p.to.ActiveProducers = p.from.ErrorCode, p.from.ActiveProducers
+	}
+	release, err := a.reserve(ctx, describeProducersSize(resp))
+	if err != nil {
+		return server.Reply{}, err
+	}
+	return server.NewReservedReply(resp, release), nil
+}
+
+// newDescribeProducers lays out the answer: a place for each partition.
+func newDescribeProducers(req *kmsg.DescribeProducersRequest) *kmsg.DescribeProducersResponse {
+	resp := kmsg.NewPtrDescribeProducersResponse()
+	resp.Version = req.Version
+	for i := range req.Topics {
+		t := kmsg.NewDescribeProducersResponseTopic()
+		t.Topic = req.Topics[i].Topic
+		for _, partition := range req.Topics[i].Partitions {
+			p := kmsg.NewDescribeProducersResponseTopicPartition()
+			p.Partition = partition
+			t.Partitions = append(t.Partitions, p)
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
+	return resp
+}
+
+// describedTopic finds a topic, or says why all its partitions are refused; err is why there is no view.
+func (a *API) describedTopic(view *bridge.TopicView, err error, name string) (*bridge.Topic, *refusal) {
+	if bad := bridge.ValidateTopicName(name); bad != nil {
+		return nil, refuse(invalidTopicException, "%s", bad.Error())
+	}
+	if err != nil {
+		code := a.code(opDescribeProducers, err, false)
+		return nil, &refusal{code: code, text: *errorText(code)}
+	}
+	t, ok := view.ByName(name)
+	if !ok {
+		return nil, refuse(unknownTopicOrPartition, textUnknownTopic)
+	}
+	return t, nil
+}
+
+// describePartition lists the producers of one partition.
+func (a *API) describePartition(ctx context.Context, t *bridge.Topic, p *kmsg.DescribeProducersResponseTopicPartition) {
+	known, err := a.Bridge.Producers(ctx, t, p.Partition)
+	if err != nil {
+		p.ErrorCode = a.code(opDescribeProducers, err, false)
+		return
+	}
+	p.ActiveProducers = make([]kmsg.DescribeProducersResponseTopicPartitionActiveProducer, len(known))
+	for i := range known {
+		out := &p.ActiveProducers[i]
+		out.Default()
+		out.ProducerID, out.ProducerEpoch = known[i].ID, int32(known[i].Epoch)
+		out.LastSequence, out.LastTimestamp = known[i].LastSequence, known[i].LastTimestamp
+		out.CoordinatorEpoch = noCoordinatorEpoch
+	}
+}
+
+// describeProducersSize bounds the answer, in bytes.
+func describeProducersSize(resp *kmsg.DescribeProducersResponse) int64 {
+	size := producersPartitionBytes
+	for i := range resp.Topics {
+		t := &resp.Topics[i]
+		size += producersPartitionBytes + len(t.Topic)
+		for j := range t.Partitions {
+			size += producersPartitionBytes + producerBytes*len(t.Partitions[j].ActiveProducers)
+			if text := t.Partitions[j].ErrorMessage; text != nil {
+				size += len(*text)
+			}
+		}
+	}
+	return int64(size)
+}
+
+func (a *API) describeProducersDetached(_ context.Context, _ *server.Conn, req *kmsg.DescribeProducersRequest) (kmsg.Response, error) {
+	resp := newDescribeProducers(req)
+	for i := range resp.Topics {
+		_, no := a.describedTopic(new(bridge.TopicView), nil, resp.Topics[i].Topic)
+		for j := range resp.Topics[i].Partitions {
+			p := &resp.Topics[i].Partitions[j]
+			p.ErrorCode, p.ErrorMessage = no.code, &no.text
+		}
+	}
+	return resp, nil
+}

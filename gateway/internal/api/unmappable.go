@@ -1,0 +1,32 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"sync/atomic"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
+)
+
+// unmappableLog keeps account of messages that are no Kafka records: they are served as they are, so that no consumer is
+// stopped by one, and somebody should hear of it.
+type unmappableLog struct {
+	rareLog
+	served atomic.Int64
+}
+
+// Unmappable is how many messages that are no Kafka records were served as they are, each as often as it was fetched.
+func (a *API) Unmappable() int64 { return a.unmappable.served.Load() }
+
+func (a *API) noteUnmappable(t *bridge.Topic, partition int32, batch mapping.BatchInfo) {
+	if batch.Unmappable == 0 {
+		return
+	}
+	a.unmappable.served.Add(int64(batch.Unmappable))
+	if a.unmappable.allow(a.Now()) {
+		a.Logger.Warn("messages that are no Kafka records served as they are", "topic", t.Name, "partition", partition,
+			"count", batch.Unmappable, "offset", batch.BaseOffset)
+	}
+}

@@ -1,0 +1,206 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fetchsession
+
+import (
+	"iter"
+	"math"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	sinceSessions = 7  // the first version of Fetch that has sessions
+	sinceIDs      = 13 // and that names topics by id
+
+	initialEpoch = 0
+	finalEpoch   = -1
+)
+
+// Fetch is one Fetch request under way. It is used by one goroutine.
+type Fetch struct {
+	cache *Cache
+	kind  kind
+	// req is what to fetch without a session; s otherwise.
+	req   *kmsg.FetchRequest
+	s     *session
+	count int
+	epoch int32 // the session's, if no other request has used it since
+}
+
+type kind int
+
+const (
+	sessionless kind = iota // in full, with id 0
+	full                    // in full, with a session if there is room
+	incremental             // what is new in a session
+)
+
+// Part is one partition to fetch.
+type Part struct {
+	// Topic is the same pointer for neighbours of one topic. It must not be changed.
+	Topic       *Topic
+	Partition   int32
+	MaxBytes    int32
+	Offset      int64
+	LeaderEpoch int32
+	// Omit says that the answer leaves it out.
+	Omit bool
+	// Resolved is the name that the topic's id had when the session last fetched this partition; "" if it had none.
+	Resolved string
+	// What the client was told last; -1 if nothing.
+	HighWatermark, LogStart int64
+
+	entry *entry
+}
+
+// Outcome is what is answered for a Part.
+type Outcome struct {
+	HighWatermark, LogStart int64 // -1 when they are not known
+	Records, Failed         bool  // there are some; there is an error code
+	Resolved                string
+}
+
+// Begin takes in a request, which must not change until its Finish. Errors: ErrNotFound, ErrEpoch, ErrTopicID.
+func (c *Cache) Begin(now time.Time, req *kmsg.FetchRequest) (*Fetch, error) {
+	f := &Fetch{cache: c, req: req}
+	if req.Version < sinceSessions || req.SessionEpoch == finalEpoch || req.SessionEpoch == initialEpoch {
+		if req.Version >= sinceSessions {
+			c.remove(req.SessionID)
+		}
+		if req.Version >= sinceSessions && req.SessionEpoch == initialEpoch {
+			f.kind, f.s = full, newSession(req.Version >= sinceIDs)
+			f.s.update(req)
+			f.count, f.epoch = f.s.size, f.s.epoch
+			return f, nil
+		}
+		f.ask(req)
+		return f, nil
+	}
+	s := c.find(req.SessionID)
+	if s == nil {
+		return nil, ErrNotFound
+	}
+	return f, f.resume(s, now)
+}
+
+// ask makes f a fetch of what req names.
+func (f *Fetch) ask(req *kmsg.FetchRequest) {
+	f.kind, f.req = sessionless, req
+	for i := range req.Topics {
+		f.count += len(req.Topics[i].Partitions)
+	}
+}
+
+// resume makes f the next fetch of a session.
+func (f *Fetch) resume(s *session, now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.epoch != f.req.SessionEpoch:
+		return ErrEpoch
+	case s.byID != (f.req.Version >= sinceIDs):
+		return ErrTopicID
+	}
+	s.update(f.req)
+	if s.size == 0 { // everything is forgotten
+		f.cache.end(s)
+		f.ask(f.req)
+		return nil
+	}
+	live, outgrown := f.cache.touch(s, now)
+	if !live && !outgrown {
+		return ErrNotFound
+	}
+	s.epoch = nextEpoch(s.epoch)
+	f.kind, f.s, f.count, f.epoch = incremental, s, s.size, s.epoch
+	if outgrown {
+		f.kind = sessionless
+	}
+	return nil
+}
+
+// nextEpoch: 0 and -1 have meanings of their own.
+func nextEpoch(epoch int32) int32 {
+	if epoch == math.MaxInt32 {
+		return 1
+	}
+	return epoch + 1
+}
+
+// Len is how many partitions there are to fetch.
+func (f *Fetch) Len() int { return f.count }
+
+// Incremental says that the answer may leave partitions out.
+func (f *Fetch) Incremental() bool { return f.kind == incremental }
+
+// Each lists the partitions to fetch, in the order to serve them. visit must be quick: it holds others up who use the
+// session. ErrEpoch says that another request has gone on with it.
+func (f *Fetch) Each(visit func(Part)) error {
+	if f.s == nil {
+		f.eachAsked(visit)
+		return nil
+	}
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.epoch != f.epoch {
+		return ErrEpoch
+	}
+	for e := f.s.order.next; e != &f.s.order; e = e.next {
+		p := Part{
+			Topic: &e.topic.Topic, Partition: e.partition,
+			MaxBytes: e.maxBytes, Offset: e.offset, LeaderEpoch: e.leaderEpoch,
+			HighWatermark: e.highWatermark, LogStart: e.logStart,
+			entry: e,
+		}
+		if e.resolved {
+			p.Resolved = e.topic.resolved
+		}
+		visit(p)
+	}
+	return nil
+}
+
+// eachAsked lists what the request names, as often as it does.
+func (f *Fetch) eachAsked(visit func(Part)) {
+	topics := make([]Topic, len(f.req.Topics))
+	for i := range f.req.Topics {
+		in := &f.req.Topics[i]
+		topics[i] = nameOf(in.Topic, in.TopicID, f.req.Version >= sinceIDs)
+		for j := range in.Partitions {
+			p := &in.Partitions[j]
+			visit(Part{
+				Topic: &topics[i], Partition: p.Partition,
+				MaxBytes: p.PartitionMaxBytes, Offset: p.FetchOffset, LeaderEpoch: p.CurrentLeaderEpoch,
+				HighWatermark: -1, LogStart: -1,
+			})
+		}
+	}
+}
+
+// Finish takes what is answered for each Part that Each listed, marks those that the answer leaves out, and returns the
+// session's id, 0 for none. ErrEpoch says that another request has gone on with the session.
+func (f *Fetch) Finish(now time.Time, answers iter.Seq2[*Part, Outcome]) (id int32, err error) {
+	if f.s == nil {
+		return 0, nil
+	}
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.epoch != f.epoch {
+		return 0, ErrEpoch
+	}
+	for p, o := range answers {
+		news := f.s.tell(p.entry, o)
+		p.Omit = !news && f.kind == incremental
+	}
+	switch f.kind {
+	case full:
+		return f.cache.add(f.s, now), nil
+	case incremental:
+		return f.req.SessionID, nil
+	default:
+		return 0, nil
+	}
+}
