@@ -48,12 +48,12 @@ type Inspection struct {
 }
 
 // Inspect checks a frame, given without its length, against the layout of its API and version: every declared
-// length fits in what remains, arrays and tagged fields stay within what one request may hold, nothing remains at
-// the end, and decoding will allocate at most 512 KiB and 9 bytes per byte of the frame. It allocates nothing but the
-// client id.
+// length fits in what remains, arrays and tagged fields stay within what one request may hold, and decoding will
+// allocate at most 512 KiB and 9 bytes per byte of the frame. It allocates nothing but the client id. Bytes behind the
+// last field are ignored.
 //
-// kmsg by itself is no guard. It accepts bytes after the end and versions that do not exist, and allocates an
-// array's elements by the declared count before it reads them, which makes some 50 bytes out of one.
+// kmsg by itself is no guard. It accepts versions that do not exist, and allocates an array's elements by the declared
+// count before it reads them, which makes some 50 bytes out of one.
 //
 // The error wraps one of this package's.
 func (t *Table) Inspect(frame []byte) (Inspection, error) {
@@ -78,9 +78,9 @@ func (t *Table) Inspect(frame []byte) (Inspection, error) {
 	in.header.read(&c, lay.header)
 	in.body = c.rest
 	c.walk(lay.fields)
-	if c.err == nil && len(c.rest) > 0 {
-		c.err = ErrMalformed
-	}
+	// What follows the last field is nobody's, as in Kafka: librdkafka 2.16 sends three bytes more when it asks for the
+	// metadata of all topics.
+	in.body = in.body[:len(in.body)-len(c.rest)]
 	if c.err == nil && c.cost > maxCost(len(frame)) {
 		c.err = ErrOverBudget
 	}

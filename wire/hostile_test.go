@@ -45,7 +45,7 @@ func changes(frame []byte) []change {
 		}
 	}
 	for _, more := range []string{"\x00", "\xff", "\x01\x02\x03\x04\x05\x06\x07\x08"} {
-		out = append(out, change{length: len(frame), at: len(frame), with: more, bad: true})
+		out = append(out, change{length: len(frame), at: len(frame), with: more})
 	}
 	return out
 }

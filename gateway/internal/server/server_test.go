@@ -165,9 +165,9 @@ func TestFirewall(t *testing.T) {
 		b = binary.BigEndian.AppendUint16(b, uint16(version))
 		return append(b, body...)
 	}
-	trailing := frame(2, metadata())
-	binary.BigEndian.PutUint32(trailing, uint32(len(trailing)-4+1))
-	trailing = append(trailing, 0)
+	cut := frame(2, metadata())
+	cut = cut[:len(cut)-1]
+	binary.BigEndian.PutUint32(cut, uint32(len(cut)-4))
 	tests := []struct {
 		name  string
 		frame []byte
@@ -189,7 +189,7 @@ func TestFirewall(t *testing.T) {
 		{"version too low", raw(8, 1, 3), UnsupportedVersion},
 		{"Produce 2", raw(8, 0, 2), UnsupportedVersion},
 		{"version -1", raw(8, 18, -1), UnsupportedVersion},
-		{"trailing byte", trailing, Malformed},
+		{"cut", cut, Malformed},
 		{"no client id", raw(8, 3, 0, 0, 0, 0, 1), Malformed},
 	}
 	for _, test := range tests {
