@@ -53,9 +53,11 @@ type Config struct {
 	ProducerExpiry time.Duration
 	MaxProducers   int
 	// After a restart the producers of a partition are learnt from its last messages: those at most TailAge older than the
-	// newest (2 min), at least TailMin (5,000) and at most TailMax messages (1,000,000).
+	// newest (2 min), at least TailMin (5,000) and at most TailMax messages (1,000,000), of which neither shall be more than
+	// TailBytes in all (1 GiB), by their average size.
 	TailAge          time.Duration
 	TailMin, TailMax int
+	TailBytes        int64
 
 	// Dial replaces the network: for a server within the process, and for tests.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -78,6 +80,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TailAge, 2*time.Minute)
 	setDefault(&c.TailMin, 5000)
 	setDefault(&c.TailMax, 1_000_000)
+	setDefault(&c.TailBytes, 1<<30)
 	if c.Exclusive == nil {
 		c.Exclusive = func(string) bool { return false }
 	}

@@ -24,6 +24,9 @@ func (b *Bridge) Producers(ctx context.Context, t *Topic, partition int32) ([]Pr
 	if partition < 0 || partition >= t.Partitions {
 		return nil, fmt.Errorf("bridge: topic %q partition %d: %w", t.Name, partition, ErrPartitionNotFound)
 	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("bridge: asking for the producers: %w", context.Cause(ctx))
+	}
 	q := &question{ctx: ctx, done: make(chan struct{})}
 	if err := b.states.of(t).withLane(partition, func(l *lane) error { return l.ask(q) }); err != nil {
 		return nil, err

@@ -14,9 +14,11 @@ import (
 
 const (
 	// settleTime is how long, without a break, an Iggy that answers has to say that the messages of a send are not there before
-	// they count as never written, once the send is over: see settle. settlePause is between two looks.
+	// they count as never written, once the send is over: see settle. settlePause is between two looks, settleLooks how many of
+	// them in a row do as well.
 	settleTime  = time.Second
 	settlePause = 100 * time.Millisecond
+	settleLooks = 15
 	// These bound how far before the expected place messages are looked for when the partition has gone back.
 	lookBackMessages = 10_000
 	lookBackBytes    = 4 << 20
@@ -35,7 +37,11 @@ type sent struct {
 	asked        time.Time
 	stamp        int64 // when Iggy got it, in ms; -1: not known
 	call         *call
-	absentSince  time.Time // since when Iggy has said, without a break, that it is not there, though it is over
+	// absent is for how long Iggy has been saying, without a break, that it is not there, though it is over; lookedAt when
+	// it last said so.
+	absent   time.Duration
+	looks    int // as often
+	lookedAt time.Time
 }
 
 // fate is what the connection told of a send.
@@ -62,6 +68,21 @@ func (s *sent) fate() fate {
 	default:
 		return fateRefused
 	}
+}
+
+// notThere takes in that a look begun at asked has just said so, and reports that it has been said for long enough: a pause
+// that a stopped server could have made begins the time anew. An Iggy that is always so slow is believed after settleLooks.
+func (s *sent) notThere(asked, now time.Time) bool {
+	pause := now.Sub(s.lookedAt)
+	if s.lookedAt.IsZero() || asked.Sub(s.lookedAt) > 2*settlePause { // nobody looked meanwhile
+		s.absent, s.looks = 0, 0
+	} else if s.looks++; pause > settleTime/2 {
+		s.absent = 0
+	} else {
+		s.absent += min(pause, 2*settlePause) // of which the server may have been stopped the rest
+	}
+	s.lookedAt = now
+	return s.absent >= settleTime || s.looks >= settleLooks
 }
 
 // decide finds out what became of a send whose answer did not come.
@@ -91,8 +112,8 @@ func (l *lane) decide(ctx context.Context, cause error) (int64, error) {
 //   - in the server's kernel, whole. A server that hangs, or was stopped, reads and executes them when it goes on, reset or
 //     not. But then it also answers again, and what lay in its sockets is read within milliseconds of that.
 //
-// So settle waits until Iggy has answered throughout settleTime that the messages are not there. An answer that fails to come
-// begins the wait anew: the server may have been stopped between two looks. What this does not exclude is a network, or a
+// So settle waits until Iggy has answered throughout settleTime that the messages are not there. An answer that fails to come, or
+// comes long after the one before, begins the wait anew: the server may have been stopped in between. What this does not exclude is a network, or a
 // server, that holds one connection's bytes back for longer than that while it serves another: then a send may be executed
 // late, behind others, and double one that was repeated.
 func (l *lane) settle(ctx context.Context) (int64, error) {
@@ -109,12 +130,10 @@ func (l *lane) settle(ctx context.Context) (int64, error) {
 		case over == fateRefused:
 			return 0, l.notWritten()
 		case err != nil:
-			l.sent.absentSince = time.Time{}
+			l.sent.lookedAt = time.Time{}
 		case over == fateConfirmed: // and lost again
 			return 0, l.notWritten()
-		case over == fateLost && l.sent.absentSince.IsZero():
-			l.sent.absentSince = asked
-		case over == fateLost && asked.Sub(l.sent.absentSince) >= settleTime:
+		case over == fateLost && l.sent.notThere(asked, time.Now()):
 			return 0, l.notWritten()
 		}
 		select {

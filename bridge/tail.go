@@ -36,7 +36,7 @@ func (l *lane) catchUp(ctx context.Context) error {
 	if err := l.checkTail(ctx); err != nil {
 		return err
 	}
-	if l.next-max(t.at, t.chosen) > int64(l.st.b.cfg.TailMin) {
+	if least, _ := l.tailMessages(); l.next-max(t.at, t.chosen) > least {
 		start, err := l.tailStart(ctx)
 		if err != nil {
 			return err
@@ -154,11 +154,20 @@ func (l *lane) holds(ctx context.Context, s producerstate.Sample) (bool, error) 
 	return at > s.Offset || at == s.Offset && iggywire.MessageID(m.Messages) == sampleID(s), nil
 }
 
+// tailMessages is how many messages of the tail are read at least, and at most: of large ones as many as TailBytes allows.
+func (l *lane) tailMessages() (least, most int64) {
+	cfg := &l.st.b.cfg
+	known, _ := l.st.b.KnownBounds(l.st.topic, l.partition)
+	affordable := cfg.TailBytes/max(known.MessageSize, 1) + 1
+	return min(int64(cfg.TailMin), affordable), min(int64(cfg.TailMax), affordable)
+}
+
 // tailStart is where reading the tail begins: at the first message that is at most TailAge older than the newest, by Iggy's
-// clock, but at least TailMin and at most TailMax messages before the end.
+// clock, but within the bounds of tailMessages.
 func (l *lane) tailStart(ctx context.Context) (int64, error) {
-	b, cfg := l.st.b, &l.st.b.cfg
-	most, least := max(l.next-int64(cfg.TailMax), 0), max(l.next-int64(cfg.TailMin), 0)
+	b := l.st.b
+	atLeast, atMost := l.tailMessages()
+	most, least := max(l.next-atMost, 0), max(l.next-atLeast, 0)
 	newest, err := b.Read(ctx, b.self, l.st.topic, l.partition, l.next-1, 1)
 	if err != nil {
 		return 0, err
@@ -167,7 +176,7 @@ func (l *lane) tailStart(ctx context.Context) (int64, error) {
 	if newest.Count == 0 || len(newest.Messages) < iggywire.MessageHeaderSize {
 		return least, nil
 	}
-	age := uint64(max(cfg.TailAge.Microseconds(), 0))
+	age := uint64(max(b.cfg.TailAge.Microseconds(), 0))
 	since := iggywire.MessageTimestamp(newest.Messages)
 	since -= min(age, since)
 	first, err := b.poll(ctx, b.self, pollRequest(l.st.topic.Iggy, l.partition, iggywire.PollTimestamp, since, 1))

@@ -27,18 +27,21 @@ func TestHowMuchOfTheTailIsRead(t *testing.T) {
 	for _, tc := range []struct {
 		age         time.Duration
 		least, most int
+		bytes       int64
 		want        int
 	}{
-		{2 * time.Minute, 5, 1000, 121},
-		{2 * time.Minute, 300, 1000, 300},
-		{2 * time.Minute, 5, 50, 50},
-		{2 * time.Minute, 80, 50, 80},
-		{time.Hour, 5, 5000, total},
-		{time.Hour, 5000, 5000, total},
-		{time.Nanosecond, 1, 5000, 1},
+		{2 * time.Minute, 5, 1000, 0, 121},
+		{2 * time.Minute, 300, 1000, 0, 300},
+		{2 * time.Minute, 5, 50, 0, 50},
+		{2 * time.Minute, 80, 50, 0, 80},
+		{time.Hour, 5, 5000, 0, total},
+		{time.Hour, 5000, 5000, 0, total},
+		{time.Nanosecond, 1, 5000, 0, 1},
+		{time.Hour, 5, 5000, 1000, 15}, // of some 68 bytes each,
+		{time.Hour, 5000, 5000, 1000, 15},
 	} {
-		t.Run(fmt.Sprint(tc.age, tc.least, tc.most), func(t *testing.T) {
-			change := func(c *Config) { c.TailAge, c.TailMin, c.TailMax = tc.age, tc.least, tc.most }
+		t.Run(fmt.Sprint(tc.age, tc.least, tc.most, tc.bytes), func(t *testing.T) {
+			change := func(c *Config) { c.TailAge, c.TailMin, c.TailMax, c.TailBytes = tc.age, tc.least, tc.most, tc.bytes }
 			inBubble(t, change, func(t *testing.T, f *fakeIggy, b *Bridge) {
 				top := topic(t, b, "orders", 1)
 				f.with(func() {
@@ -164,104 +167,6 @@ func TestHostileTail(t *testing.T) {
 	}
 	if table.Len() != 1000 || table.Evicted() != polls*each-1000 || tl.at != polls*each {
 		t.Errorf("%d kept, %d evicted, at %d", table.Len(), table.Evicted(), tl.at)
-	}
-}
-
-// A send is executed after its connection was lost, but soon: it is found, and not repeated.
-func TestLateExecution(t *testing.T) {
-	t.Run("connection lost", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
-			top := topic(t, b, "orders", 1)
-			expect(t, b, top, batch(b, 1, 2), "at 0")
-			f.once(iggywire.CodeSendMessages, dropLate)
-			expectAll(t, b, top, []*Append{idempotent(b, 7, 0, 0, 2), idempotent(b, 7, 0, 2, 1), batch(b, 3, 1)}, "at 2", "at 4", "at 5")
-			if n := len(f.stored("orders")); n != 6 {
-				t.Errorf("%d messages", n)
-			}
-		})
-	})
-	// The server stops, and its connections are given up. When it goes on it answers, and a moment later executes what it had got.
-	t.Run("stopped server", func(t *testing.T) {
-		inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
-			top := topic(t, b, "orders", 1)
-			expect(t, b, top, batch(b, 1, 2), "at 0")
-			stopped := true
-			f.setFault(func(iggywire.Code) fault {
-				if stopped {
-					return hang
-				}
-				return behave
-			})
-			a := idempotent(b, 7, 0, 0, 2)
-			a.Deadline = time.Now().Add(5 * time.Second)
-			expect(t, b, top, a, "unknown")
-			time.AfterFunc(30*time.Second, func() { f.with(func() { stopped = false }) })
-			time.AfterFunc(31*time.Second-settlePause, func() { f.with(func() { f.appendIDs(7, 0, 0, 2) }) })
-			time.Sleep(15 * time.Second)
-			// Others, and the retry, wait until that is decided.
-			for time.Since(a.Deadline) < 60*time.Second {
-				next := idempotent(b, 7, 0, 0, 2)
-				next.Deadline = time.Now().Add(4 * time.Second)
-				if got := outcome(write(t, b, top, 0, next)); got == "duplicate of 2, newest 2" {
-					break
-				} else if got != "unavailable" && got != "bridge: append was not sent in time: context deadline exceeded" {
-					t.Fatal(got)
-				}
-			}
-			expect(t, b, top, batch(b, 3, 1), "at 4")
-			if n := len(f.stored("orders")); n != 5 {
-				t.Errorf("%d messages", n)
-			}
-		})
-	})
-}
-
-// Looking for a send compares both of its ends.
-func TestSearch(t *testing.T) {
-	at := func(first int64, tags ...byte) []byte {
-		var out []byte
-		for i, tag := range tags {
-			m := messages(tag, 1)
-			binary.LittleEndian.PutUint64(m[24:], uint64(first)+uint64(i))
-			out = append(out, m...)
-		}
-		return out
-	}
-	id := func(tag byte) [16]byte { return iggywire.MessageID(messages(tag, 1)) }
-	for _, tc := range []struct {
-		name  string
-		first byte
-		last  byte
-		count int64
-		polls [][]byte
-		want  int64 // -1: not there
-	}{
-		{"one message", 'a', 'a', 1, [][]byte{at(5, 'x', 'a', 'y')}, 6},
-		{"whole", 'a', 'c', 3, [][]byte{at(5, 'x', 'a', 'b', 'c')}, 6},
-		{"over two polls", 'a', 'c', 3, [][]byte{at(5, 'x', 'a'), at(7, 'b', 'c', 'z')}, 6},
-		{"first alone", 'a', 'c', 3, [][]byte{at(5, 'x', 'a', 'b', 'y', 'z')}, -1},
-		{"cut off at the end", 'a', 'c', 3, [][]byte{at(5, 'x', 'a', 'b')}, -1},
-		{"again, whole", 'a', 'c', 3, [][]byte{at(5, 'a', 'b', 'y', 'a', 'b', 'c')}, 8},
-		{"retention within", 'a', 'c', 3, [][]byte{at(5, 'a'), at(9, 'c')}, -1},
-		{"not there", 'a', 'a', 1, [][]byte{at(5, 'x', 'y')}, -1},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			s := sent{first: id(tc.first), last: id(tc.last), count: tc.count}
-			base, next, found := int64(-1), int64(5), false
-			for _, msgs := range tc.polls {
-				var err error
-				if base, next, found, err = s.search(msgs, base, next); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if found != (tc.want >= 0) || found && base != tc.want {
-				t.Errorf("%d, %v; want %d", base, found, tc.want)
-			}
-		})
-	}
-	s := sent{count: 1}
-	if _, _, _, err := s.search(at(3, 'x'), -1, 5); err == nil {
-		t.Error("messages before those asked for")
 	}
 }
 

@@ -119,8 +119,13 @@ func (e *entry) add(epoch int16, p piece) {
 	}
 	e.pieces[e.n] = p
 	e.n++
-	e.told.set = e.told.behind(epoch, p.last)
-	e.settle(epoch, p.last)
+	e.reached(epoch, p.last)
+}
+
+// reached notes that the partition holds the producer's messages up to that one.
+func (e *entry) reached(epoch int16, sequence int32) {
+	e.told.set = e.told.behind(epoch, sequence)
+	e.settle(epoch, sequence)
 }
 
 // settle notes that the producer sends nothing up to that message again.

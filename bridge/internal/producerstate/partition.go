@@ -93,10 +93,12 @@ func (p *Partition) Seen(b Batch, base, maxTimestamp int64, now time.Time) {
 	if b.Epoch == e.epoch && e.n > 0 {
 		last := e.last()
 		if !after(b.Last, last.last) {
+			e.reached(b.Epoch, b.Last)
 			return
 		}
 		if last.run && last.end() == base && follows(last.last, b.First) {
 			last.last, last.maxTimestamp = b.Last, max(last.maxTimestamp, maxTimestamp)
+			e.reached(b.Epoch, b.Last)
 			return
 		}
 	}
@@ -149,16 +151,20 @@ type Sample struct {
 
 // Samples returns the last message of each batch that is remembered, by offset.
 func (p *Partition) Samples() []Sample {
+	out := p.samples()
+	slices.SortFunc(out, func(a, b Sample) int { return cmp.Compare(a.Offset, b.Offset) })
+	return out
+}
+
+func (p *Partition) samples() (out []Sample) {
 	p.table.mu.Lock()
 	defer p.table.mu.Unlock()
-	var out []Sample
 	for _, e := range p.producers {
 		for i := range e.n {
 			last := &e.pieces[i]
 			out = append(out, Sample{Offset: last.end() - 1, Producer: e.producer, Epoch: e.epoch, Sequence: last.last})
 		}
 	}
-	slices.SortFunc(out, func(a, b Sample) int { return cmp.Compare(a.Offset, b.Offset) })
 	return out
 }
 
@@ -172,6 +178,12 @@ type State struct {
 
 // States returns the producers of which something is known, by id.
 func (p *Partition) States() []State {
+	out := p.states()
+	slices.SortFunc(out, func(a, b State) int { return cmp.Compare(a.Producer, b.Producer) })
+	return out
+}
+
+func (p *Partition) states() []State {
 	p.table.mu.Lock()
 	defer p.table.mu.Unlock()
 	out := make([]State, 0, len(p.producers))
@@ -181,7 +193,6 @@ func (p *Partition) States() []State {
 			out = append(out, State{Producer: e.producer, Epoch: e.epoch, LastSequence: last.last, MaxTimestamp: last.maxTimestamp})
 		}
 	}
-	slices.SortFunc(out, func(a, b State) int { return cmp.Compare(a.Producer, b.Producer) })
 	return out
 }
 

@@ -46,6 +46,7 @@ func openBridge(ctx context.Context, cfg config.Config, addr string, dial dialer
 		TailAge:             cfg.DedupTailAge,
 		TailMin:             cfg.DedupTailMin,
 		TailMax:             cfg.DedupTailMax,
+		TailBytes:           cfg.DedupTailBytes,
 		Dial:                dial,
 		Logger:              log,
 	})

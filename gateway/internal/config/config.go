@@ -84,6 +84,7 @@ type Config struct {
 	DedupTailAge         time.Duration `name:"dedup-tail-age-secs" default:"120" range:"1-86400" unit:"s" group:"Writing" help:"After a restart, batches that producers send again are found among the last messages of a partition: those at most that much older than the newest. No less than the delivery timeout of the producers."`
 	DedupTailMin         int           `name:"dedup-tail-min-messages" default:"5000" range:"1-100000000" group:"Writing" help:"At least so many messages are searched, whatever their age."`
 	DedupTailMax         int           `name:"dedup-tail-max-messages" default:"1000000" range:"1-100000000" group:"Writing" help:"At most so many."`
+	DedupTailBytes       int64         `name:"dedup-tail-max-bytes" default:"1073741824" range:"1048576-" group:"Writing" help:"And at most so many bytes of them, as far as their average size tells."`
 	ExclusiveTopics      string        `rule:"topic-patterns" group:"Writing" help:"Topics that nobody but this gateway writes to, by name, between commas; one that ends in * stands for all that begin so. What is written there is not looked for afterwards, which is faster; should another write to them all the same, producers are told wrong offsets."`
 
 	GroupMinSessionTimeout     time.Duration `name:"group-min-session-timeout-ms" default:"6000" range:"1-2147483647" unit:"ms" group:"Consumer groups" help:"Shortest session timeout that a member may ask for."`

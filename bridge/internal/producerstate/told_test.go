@@ -9,7 +9,7 @@ import (
 )
 
 // What a producer was told is written is seen right behind a run that was read back: it is known again what has to follow.
-func TestReviewToldIsSeenInARun(t *testing.T) {
+func TestToldIsSeenInARun(t *testing.T) {
 	now := time.Time{}
 	p := New(10, time.Hour).Partition()
 	p.Seen(Batch{1, 0, 0, 4}, 0, 0, now) // read back from the tail after a start
