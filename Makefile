@@ -10,8 +10,8 @@ STATICCHECK_VERSION := v0.8.2
 STATICCHECK := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
 # The packages whose tests hang on their own files alone. The end-to-end suite starts programs, whose changes the test
 # cache does not see: it always runs.
-UNIT = $$(go list work | grep -v '/e2e/suite$$')
-SUITE := ./e2e/suite
+UNIT = $$(go list work | grep -vE '/e2e/(suite|soak)$$')
+SUITE := ./e2e/suite ./e2e/soak
 # What each client was put through, as a table: the suite adds a row for each.
 REPORT := $(CURDIR)/bin/clients.md
 FUZZTIME ?= 20s
@@ -37,7 +37,7 @@ run: build ## run the gateway with an Iggy of its own, data in ./iggy-kafka-data
 test: build ## unit tests, and clients against the gateway: Go's, and those for kcat, Java, Python, Node if there; minutes
 	go test $(UNIT)
 	printf '| client | version | target | exercised | result |\n|---|---|---|---|---|\n' >$(REPORT)
-	code=0; E2E_REPORT=$(REPORT) go test -count=1 -timeout 20m $(SUITE) || code=$$?; cat $(REPORT); exit $$code
+	code=0; E2E_REPORT=$(REPORT) go test -p 1 -count=1 -timeout 20m $(SUITE) || code=$$?; cat $(REPORT); exit $$code
 
 .PHONY: ci
 ci: lint verify-modules race ## all that a change must pass
@@ -52,7 +52,7 @@ race: ## every test under the race detector, the binaries that e2e starts includ
 		[[ $$try != 3 ]] && grep -q '^ThreadSanitizer: CHECK failed' bin/race.log || exit 1; \
 		echo "== the race detector crashed, not a test: once more"; \
 	done
-	E2E_RACE=true go test -race -count=1 -timeout 20m $(SUITE)
+	E2E_RACE=true go test -race -p 1 -count=1 -timeout 20m $(SUITE)
 
 .PHONY: verify-modules
 verify-modules: ## each module builds, vets and tests on its own, as its importers see it
@@ -80,6 +80,10 @@ fuzz: ## fuzz every target for FUZZTIME (20s) each
 			targets=$$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); \
 			for target in $$targets; do echo "== $$package $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; done; \
 		done); done
+
+.PHONY: soak
+soak: ## RUNS (200) runs of clients while everything is killed, paused and cut off; SEED=n the first one's; ARGS='-parallel 4'
+	SOAK_RUNS=$(or $(RUNS),200) SOAK_SEED=$(SEED) go test -count=1 -timeout 6h -v -run '^TestSoak$$' $(ARGS) ./e2e/soak | grep -v '^=== '
 
 .PHONY: bench
 bench: ## the Go benchmarks that BENCH (all) names

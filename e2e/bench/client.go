@@ -71,8 +71,8 @@ func (p plan) contestants(ctx context.Context, targets []*harness.Target) (all [
 // newClients makes one client, of Java's one for each batch size, and the SDK's only where there is an Iggy.
 func (p plan) newClients(ctx context.Context, t *harness.Target, name string) ([]contestant, error) {
 	switch {
-	case name == clientFranz:
-		c, err := newFranzClient(t.Kafka)
+	case name == clientFranz, name == clientPlain:
+		c, err := newFranzClient(t.Kafka, name == clientPlain)
 		return []contestant{{t, name, c}}, err
 	case name == clientRaw:
 		c, err := newRawClient(t.Kafka)

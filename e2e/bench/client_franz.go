@@ -19,18 +19,25 @@ const timedEvery = 10
 // bytes.
 type franzClient struct {
 	kafkaAdmin
-	addr string
+	addr  string
+	plain bool // its batches have no sequence numbers, as many of them under way
 }
 
-func newFranzClient(addr string) (*franzClient, error) {
+// idempotentInFlight is how many requests an idempotent producer has under way.
+const idempotentInFlight = 5
+
+func newFranzClient(addr string, plain bool) (*franzClient, error) {
 	admin, err := newKafkaAdmin(addr)
-	return &franzClient{admin, addr}, err
+	return &franzClient{admin, addr, plain}, err
 }
 
 func (f *franzClient) producer(topic string, w workload, options ...kgo.Opt) (*kgo.Client, error) {
 	options = append(options, kgo.SeedBrokers(f.addr), kgo.DefaultProduceTopic(topic), kgo.ProducerBatchCompression(kgo.NoCompression()))
 	if w.acks == "1" {
 		options = append(options, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite())
+	}
+	if f.plain {
+		options = append(options, kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(idempotentInFlight))
 	}
 	return kgo.NewClient(options...)
 }

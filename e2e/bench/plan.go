@@ -24,6 +24,7 @@ const (
 // The clients, by the names that -clients takes.
 const (
 	clientFranz = "franz"
+	clientPlain = "plain" // franz-go without idempotence, otherwise the same
 	clientJava  = "java"
 	clientSDK   = "sdk"
 	clientRaw   = "raw" // for single writes and commits only
@@ -60,6 +61,8 @@ func presets() map[string][]string {
 			"-pairs=10", "-warm-up=2", "-records=2000000", "-consume=false"},
 		"kafka-consume": {"-targets=embedded-memory,embedded-durable,kafka", "-clients=franz,java", "-batches=65536", "-sizes=100",
 			"-partitions=1", "-acks=all", "-pairs=10", "-warm-up=2", "-records=1000000"},
+		"dedup": {"-targets=embedded-memory,separate", "-clients=franz,plain", "-sizes=100", "-partitions=1", "-acks=all",
+			"-pairs=12", "-warm-up=2", "-records=2000000", "-consume=false"},
 		"cpu": {"-targets=separate", "-clients=java", "-sizes=100", "-partitions=1", "-acks=all",
 			"-pairs=5", "-warm-up=1", "-records=2000000", "-consume=false"},
 		"latency": {"-measure=latency", "-targets=embedded-memory,separate", "-clients=franz,raw,sdk", "-sizes=100", "-partitions=1", "-acks=all",
@@ -76,11 +79,11 @@ func parsePlan(args []string, onError flag.ErrorHandling) (plan, error) {
 	var p plan
 	var preset string
 	flags := flag.NewFlagSet("bench", onError)
-	flags.StringVar(&preset, "preset", "", "the arguments of a table in docs/performance.md: sdk, kafka, kafka-consume, cpu, latency, idle, commits or heartbeats; others override them")
+	flags.StringVar(&preset, "preset", "", "the arguments of a table in docs/performance.md: sdk, kafka, kafka-consume, dedup, cpu, latency, idle, commits or heartbeats; others override them")
 	flags.StringVar(&p.measure, "measure", measureThroughput, "throughput, latency (of single writes), idle (memory for connections), commits (of offsets) or heartbeats (what groups cost)")
 	flags.Func("targets", "kinds of the harness: embedded-memory, embedded-durable, separate, iggy (at IGGY_ADDR), kafka; default all that are there", words(&p.targets))
 	p.clients = []string{clientFranz, clientJava, clientSDK}
-	flags.Func("clients", "franz, java (Kafka's perf tools), sdk (Iggy's own), raw (ready-made requests, for latency and commits); default the first three", words(&p.clients))
+	flags.Func("clients", "franz, java (Kafka's perf tools), sdk (Iggy's own), plain (franz without idempotence), raw (ready-made requests, for latency and commits); default the first three", words(&p.clients))
 	p.sizes, p.partitions, p.batches = []int{100, 1024}, []int{1, 8, 100}, []int{16 << 10, 64 << 10}
 	flags.Func("sizes", "bytes of a record; default 100,1024", numbers(&p.sizes))
 	flags.Func("partitions", "partitions of the topic; default 1,8,100", numbers(&p.partitions))
@@ -124,7 +127,7 @@ func (p plan) validate() error {
 		given, allowed []string
 	}{
 		{"measure", []string{p.measure}, []string{measureThroughput, measureLatency, measureIdle, measureCommits, measureHeartbeats}},
-		{"clients", p.clients, []string{clientFranz, clientJava, clientSDK, clientRaw}},
+		{"clients", p.clients, []string{clientFranz, clientPlain, clientJava, clientSDK, clientRaw}},
 		{"acks", p.acks, []string{"1", "all"}},
 	} {
 		for _, word := range choice.given {

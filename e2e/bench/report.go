@@ -54,6 +54,11 @@ func (r *results) sdk(i int) *measured {
 	return r.find(func(c contestant) bool { return c.target == r.contestants[i].target && c.name == clientSDK })
 }
 
+// plain is the same client on the same target without idempotence.
+func (r *results) plain(i int) *measured {
+	return r.find(func(c contestant) bool { return c.target == r.contestants[i].target && c.name == clientPlain })
+}
+
 func (r *results) kafka(i int) *measured {
 	return r.find(func(c contestant) bool { return c.target.Name == "kafka" && c.name == r.contestants[i].name })
 }
@@ -84,6 +89,8 @@ func throughputColumns() []column {
 		{"store CPU s/M", value(storeCPU, "%.2f")},
 		{"peak MiB", value(storePeak, "%.0f")},
 		{"rate / SDK", ratio(rate, (*results).sdk)},
+		{"rate / plain", ratio(rate, (*results).plain)},
+		{"CPU / plain", ratio(gatewayCPU, (*results).plain)},
 		{"rate / Kafka", ratio(rate, (*results).kafka)},
 		{"p50 / Kafka", ratio(p50, (*results).kafka)},
 		{"p99 / Kafka", ratio(p99, (*results).kafka)},

@@ -21,8 +21,9 @@ type Binaries struct {
 }
 
 // Build compiles the programs into the repository's bin, where they are linked again only when they have changed. Each
-// is built in its own module, so this works inside the workspace and without it.
-func Build(ctx context.Context) (Binaries, error) {
+// is built in its own module, so this works inside the workspace and without it. Tags are build tags: steppedclock makes
+// a gateway whose wall clock [SteppedClock] steps.
+func Build(ctx context.Context, tags ...string) (Binaries, error) {
 	root, err := repository()
 	if err != nil {
 		return Binaries{}, err
@@ -30,6 +31,9 @@ func Build(ctx context.Context) (Binaries, error) {
 	args, dir := []string{"build"}, filepath.Join(root, "bin", "e2e")
 	if os.Getenv("E2E_RACE") == "true" {
 		args, dir = append(args, "-race"), dir+"-race"
+	}
+	if len(tags) > 0 {
+		args, dir = append(args, "-tags", strings.Join(tags, ",")), dir+"-"+strings.Join(tags, "-")
 	}
 	build := func(module, name string) (string, error) {
 		path := filepath.Join(dir, name)

@@ -4,18 +4,14 @@
 package harness
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
-
-// classPathPlugin writes a project's class path into a file.
-const classPathPlugin = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath"
 
 // ErrNoJava says that this machine lacks what Kafka's own programs need: java, and mvn, which fetches them.
 var ErrNoJava = errors.New("harness: java or mvn is missing")
@@ -23,9 +19,8 @@ var ErrNoJava = errors.New("harness: java or mvn is missing")
 // Jars are Kafka's broker and command-line tools.
 type Jars struct{ classPath string }
 
-// KafkaJars finds Kafka's programs in .cache/kafka at the root of the repository, where they are fetched from Maven
-// Central when they are missing or the list of them, kafka/pom.xml, has changed. Without java or mvn the error is
-// ErrNoJava.
+// KafkaJars finds Kafka's programs in .cache/jvm at the root of the repository, where they are fetched from Maven Central
+// when they are missing or the list of them, kafka/pom.xml, has changed. Without java or mvn the error is ErrNoJava.
 func KafkaJars(ctx context.Context) (Jars, error) {
 	if err := haveJava(); err != nil {
 		return Jars{}, err
@@ -34,21 +29,12 @@ func KafkaJars(ctx context.Context) (Jars, error) {
 	if err != nil {
 		return Jars{}, err
 	}
-	cache, pom := filepath.Join(root, ".cache", "kafka"), filepath.Join(root, "e2e", "harness", "kafka", "pom.xml")
-	unlock, err := lockFolder(cache)
+	cmd := exec.CommandContext(ctx, filepath.Join(root, "e2e", "clients", "jvm", "class-path"), filepath.Join(root, "e2e", "harness", "kafka"))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	classPath, err := cmd.Output()
 	if err != nil {
-		return Jars{}, err
-	}
-	defer unlock()
-	file := filepath.Join(cache, "class-path")
-	if !newer(file, pom) {
-		if err := fetchJars(ctx, pom, cache, file); err != nil {
-			return Jars{}, err
-		}
-	}
-	classPath, err := os.ReadFile(file)
-	if err != nil {
-		return Jars{}, fmt.Errorf("harness: %w", err)
+		return Jars{}, fmt.Errorf("harness: fetching Kafka: %w\n%s", err, stderr.String())
 	}
 	return Jars{strings.TrimSpace(string(classPath))}, nil
 }
@@ -58,47 +44,6 @@ func haveJava() error {
 		if _, err := exec.LookPath(tool); err != nil {
 			return fmt.Errorf("%w: %w", ErrNoJava, err)
 		}
-	}
-	return nil
-}
-
-// lockFolder makes a folder and keeps other processes, which test in parallel, out of it until unlock is called: Maven
-// gives no order to those who fetch into one repository.
-func lockFolder(dir string) (unlock func(), err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("harness: %w", err)
-	}
-	lock, err := os.Create(filepath.Join(dir, "lock"))
-	if err != nil {
-		return nil, fmt.Errorf("harness: %w", err)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("harness: locking %s: %w", dir, err)
-	}
-	return func() { lock.Close() }, nil // which lets go of the lock
-}
-
-// newer tells whether a file exists and is not older than the one that it is made from.
-func newer(file, source string) bool {
-	made, err := os.Stat(file)
-	if err != nil {
-		return false
-	}
-	from, err := os.Stat(source)
-	return err == nil && !made.ModTime().Before(from.ModTime())
-}
-
-// fetchJars writes the class path last, so that a fetch that was cut off is begun again.
-func fetchJars(ctx context.Context, pom, cache, file string) error {
-	fetched := file + ".new"
-	cmd := exec.CommandContext(ctx, "mvn", "--quiet", "--batch-mode", "--file", pom,
-		"-Dmaven.repo.local="+filepath.Join(cache, "repository"), classPathPlugin, "-Dmdep.outputFile="+fetched)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("harness: fetching Kafka: %w\n%s", err, out)
-	}
-	if err := os.Rename(fetched, file); err != nil {
-		return fmt.Errorf("harness: %w", err)
 	}
 	return nil
 }

@@ -11,13 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-const (
-	brokerHeap = "1g" // kafka-server-start.sh's
-	jvmSignal  = 143  // how a JVM ends after SIGTERM, in good order as well: 128 + 15
-)
+const brokerHeap = "1g" // kafka-server-start.sh's
 
 // Kafka is the reference: the broker that KAFKA_ADDR names, or one that is started here. Where the second is not
 // possible the error is ErrNoJava.
@@ -34,23 +32,24 @@ func namedKafka(context.Context, Binaries, string, ...string) (*Target, error) {
 }
 
 // startKafka runs a broker of one node that is its own controller (KRaft), as it is shipped but for what one node needs,
-// and for topics: nobody gets one by naming it, and they keep their records. Settings are the gateway's, and not for it.
-func startKafka(ctx context.Context, _ Binaries, dir string, _ ...string) (*Target, error) {
+// and for topics: nobody gets one by naming it, and they keep their records. Settings are the gateway's: it follows the one
+// that says whether topics are created by naming them.
+func startKafka(ctx context.Context, _ Binaries, dir string, settings ...string) (*Target, error) {
 	jars, err := KafkaJars(ctx)
 	if err != nil {
 		return nil, err
 	}
-	addr, err := freeAddr()
+	addr, err := FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	controller, err := freeAddr()
+	controller, err := FreeAddr()
 	if err != nil {
 		return nil, err
 	}
 	t := &Target{Name: "kafka", Kafka: addr, Durable: true}
 	properties := filepath.Join(dir, "server.properties")
-	if err := os.WriteFile(properties, []byte(brokerProperties(addr, controller, filepath.Join(dir, "data"))), 0o644); err != nil {
+	if err := os.WriteFile(properties, []byte(brokerProperties(addr, controller, filepath.Join(dir, "data"), slices.Contains(settings, "IGGY_KAFKA_AUTO_CREATE_TOPICS=true"))), 0o644); err != nil {
 		return nil, fmt.Errorf("harness: %w", err)
 	}
 	format := exec.CommandContext(ctx, "java", jars.java("256m", "ERROR", "kafka.tools.StorageTool",
@@ -59,7 +58,7 @@ func startKafka(ctx context.Context, _ Binaries, dir string, _ ...string) (*Targ
 		return nil, fmt.Errorf("harness: formatting Kafka's folder: %w\n%s", err, out)
 	}
 	t.Broker, err = start(ctx, Program{
-		name: "kafka", log: t.logFile(dir, "kafka"), ready: answers(addr), stopCode: jvmSignal,
+		name: "kafka", log: t.logFile(dir, "kafka"), ready: answers(addr), stopCode: JVMStopCode,
 		path: "java", args: append([]string{"-Xms" + brokerHeap}, jars.java(brokerHeap, "WARN", "kafka.Kafka", properties)...),
 	})
 	if err != nil {
@@ -68,7 +67,7 @@ func startKafka(ctx context.Context, _ Binaries, dir string, _ ...string) (*Targ
 	return t, nil
 }
 
-func brokerProperties(addr, controller, data string) string {
+func brokerProperties(addr, controller, data string, autoCreate bool) string {
 	return strings.Join([]string{
 		"process.roles=broker,controller",
 		"node.id=1",
@@ -77,7 +76,7 @@ func brokerProperties(addr, controller, data string) string {
 		"listeners=PLAINTEXT://" + addr + ",CONTROLLER://" + controller,
 		"advertised.listeners=PLAINTEXT://" + addr,
 		"log.dirs=" + data,
-		"auto.create.topics.enable=false",
+		fmt.Sprintf("auto.create.topics.enable=%t", autoCreate),
 		"log.retention.ms=-1", // tests write timestamps of other years
 		"offsets.topic.replication.factor=1",
 		"transaction.state.log.replication.factor=1",

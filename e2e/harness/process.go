@@ -152,6 +152,32 @@ func (p *Program) Kill() {
 	<-p.exited
 }
 
+// Pause stops the program's every thread until Resume; its sockets stay open, and what comes in waits in them. The program
+// may have ended: then nothing happens.
+func (p *Program) Pause() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Resume ends a pause.
+func (p *Program) Resume() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Ended tells whether the program has ended, by itself or because it was asked to.
+func (p *Program) Ended() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Log is the file that the program's output is appended to.
+func (p *Program) Log() string { return p.log }
+
+// Abort ends a program in Go like Kill, its log showing what all its goroutines do.
+func (p *Program) Abort() {
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	<-p.exited
+}
+
 // tail returns the end of the log.
 func (p *Program) tail() string {
 	text, err := os.ReadFile(p.log)
@@ -164,9 +190,9 @@ func (p *Program) tail() string {
 	return fmt.Sprintf("--- end of %s\n%s", p.log, text)
 }
 
-// freeAddr returns a loopback address that nothing listens on now. A program that must come back at the same address
+// FreeAddr returns a loopback address that nothing listens on now. A program that must come back at the same address
 // after a restart cannot choose a free port for itself.
-func freeAddr() (string, error) {
+func FreeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("harness: %w", err)

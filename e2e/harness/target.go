@@ -73,7 +73,7 @@ func startEmbeddedDurable(ctx context.Context, bin Binaries, dir string, setting
 }
 
 func startEmbedded(ctx context.Context, name string, bin Binaries, dir string, settings []string) (*Target, error) {
-	iggyAddr, err := freeAddr()
+	iggyAddr, err := FreeAddr()
 	if err != nil {
 		return nil, err
 	}
@@ -87,19 +87,59 @@ func startEmbedded(ctx context.Context, name string, bin Binaries, dir string, s
 
 // startSeparate runs the gateway in front of the embedded server as a process of its own.
 func startSeparate(ctx context.Context, bin Binaries, dir string, settings ...string) (*Target, error) {
-	addr, err := freeAddr()
-	if err != nil {
-		return nil, err
-	}
-	t := &Target{Name: "separate", Durable: true, Iggy: &Iggy{Addr: addr, Username: "iggy", Password: "iggy", Stream: "kafka"}}
-	t.IggyServer, err = start(ctx, Program{
-		name: "iggy-embedded", log: t.logFile(dir, "iggy-embedded"), ready: accepts(addr),
-		path: bin.Iggy, args: []string{"--addr", addr, "--data-dir", filepath.Join(dir, "data")},
-	})
-	if err != nil {
+	t := &Target{Name: "separate"}
+	if err := t.StartIggy(ctx, bin, dir); err != nil {
 		return nil, err
 	}
 	return t, t.startGateway(ctx, bin, dir, append(iggySettings(t.Iggy), settings...))
+}
+
+// StartIggy runs the embedded server as a process of its own; args are more of its arguments.
+func (t *Target) StartIggy(ctx context.Context, bin Binaries, dir string, args ...string) error {
+	return t.startServer(ctx, Program{
+		name: "iggy-embedded", log: t.logFile(dir, "iggy-embedded"), path: bin.Iggy,
+	}, func(p *Program) {
+		p.args = append([]string{"--addr", t.Iggy.Addr, "--data-dir", filepath.Join(dir, "data")}, args...)
+	})
+}
+
+// StartRealIggy runs the Iggy server 0.8 whose binary is at path, configured by its environment alone.
+func (t *Target) StartRealIggy(ctx context.Context, path, dir string) error {
+	return t.startServer(ctx, Program{
+		name: "iggy-server", log: t.logFile(dir, "iggy-server"), path: path,
+	}, func(p *Program) {
+		p.env = []string{
+			"IGGY_TCP_ADDRESS=" + t.Iggy.Addr, "IGGY_SYSTEM_PATH=" + filepath.Join(dir, "data"),
+			"IGGY_ROOT_USERNAME=" + t.Iggy.Username, "IGGY_ROOT_PASSWORD=" + t.Iggy.Password,
+			"IGGY_HTTP_ENABLED=false", "IGGY_QUIC_ENABLED=false", "IGGY_WEBSOCKET_ENABLED=false",
+		}
+	})
+}
+
+// startServer starts an Iggy server at an address of its own, once configure has said how it gets to know that.
+func (t *Target) startServer(ctx context.Context, p Program, configure func(*Program)) error {
+	addr, err := FreeAddr()
+	if err != nil {
+		return err
+	}
+	t.Durable, t.Iggy = true, &Iggy{Addr: addr, Username: "iggy", Password: "iggy", Stream: "kafka"}
+	p.ready = accepts(addr)
+	configure(&p)
+	t.IggyServer, err = start(ctx, p)
+	return err
+}
+
+// StartGateway starts the target's gateway: in front of the server that StartIggy or StartRealIggy has started, or with
+// one that is embedded in it and durable where there is none. Settings are more of its variables, which count more.
+func (t *Target) StartGateway(ctx context.Context, bin Binaries, dir string, settings ...string) error {
+	if t.IggyServer != nil {
+		return t.startGateway(ctx, bin, dir, append(iggySettings(t.Iggy), settings...))
+	}
+	started, err := startEmbeddedDurable(ctx, bin, dir, settings...)
+	if err == nil {
+		*t = *started
+	}
+	return err
 }
 
 // startRealIggy runs the gateway in front of the server that IGGY_ADDR names, on a stream of this run's own.
@@ -130,11 +170,11 @@ func StartDetached(ctx context.Context, bin Binaries, dir string) (*Target, erro
 
 // startGateway starts the target's gateway; what is running already is stopped if that fails.
 func (t *Target) startGateway(ctx context.Context, bin Binaries, dir string, settings []string) error {
-	addr, err := freeAddr()
+	addr, err := FreeAddr()
 	if err != nil {
 		return errors.Join(err, t.Close(ctx))
 	}
-	admin, err := freeAddr()
+	admin, err := FreeAddr()
 	if err != nil {
 		return errors.Join(err, t.Close(ctx))
 	}
