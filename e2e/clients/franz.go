@@ -6,6 +6,7 @@ package clients
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -49,7 +50,10 @@ func (f Franz) Produce(ctx context.Context, to Destination, records []Record) ([
 		kgo.ProducerBatchCompression(franzCodec(to.Codec)),
 		kgo.RequiredAcks(map[Acks]kgo.Acks{AcksAll: kgo.AllISRAcks(), AcksLeader: kgo.LeaderAck(), AcksNone: kgo.NoAck()}[to.Acks]),
 	}
-	if !to.Idempotent {
+	if to.Idempotent {
+		// Tests have it send again: the defaults wait for seconds.
+		opts = append(opts, kgo.MetadataMinAge(20*time.Millisecond), kgo.RetryBackoffFn(func(int) time.Duration { return 20 * time.Millisecond }))
+	} else {
 		opts = append(opts, kgo.DisableIdempotentWrite())
 	}
 	if to.BatchSize > 0 {
@@ -92,14 +96,18 @@ func (f Franz) Consume(ctx context.Context, topic string, partition int, offset 
 			return records, fmt.Errorf("after %d of %d records: %w", len(records), n, err)
 		}
 		for _, r := range fetches.Records() {
-			record := Record{Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), Key: r.Key, Value: r.Value}
-			for _, h := range r.Headers {
-				record.Headers = append(record.Headers, Header{h.Key, h.Value})
-			}
-			records = append(records, record)
+			records = append(records, franzRecord(r))
 		}
 	}
 	return records, nil
+}
+
+func franzRecord(r *kgo.Record) Record {
+	record := Record{Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), Key: r.Key, Value: r.Value}
+	for _, h := range r.Headers {
+		record.Headers = append(record.Headers, Header{h.Key, h.Value})
+	}
+	return record
 }
 
 func franzCodec(name string) kgo.CompressionCodec {

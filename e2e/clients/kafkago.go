@@ -87,11 +87,15 @@ func (k KafkaGo) Consume(ctx context.Context, topic string, partition int, offse
 		if err != nil {
 			return records, fmt.Errorf("after %d of %d records: %w", len(records), n, err)
 		}
-		record := Record{Offset: m.Offset, Timestamp: m.Time.UnixMilli(), Key: m.Key, Value: m.Value}
-		for _, h := range m.Headers {
-			record.Headers = append(record.Headers, Header{h.Key, h.Value})
-		}
-		records = append(records, record)
+		records = append(records, kafkaGoRecord(m))
 	}
 	return records, nil
+}
+
+func kafkaGoRecord(m kafka.Message) Record {
+	record := Record{Offset: m.Offset, Timestamp: m.Time.UnixMilli(), Key: m.Key, Value: m.Value}
+	for _, h := range m.Headers {
+		record.Headers = append(record.Headers, Header{h.Key, h.Value})
+	}
+	return record
 }

@@ -12,15 +12,32 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// Sarama is IBM/sarama. Its value is the broker's address.
-type Sarama struct{ Addr string }
+// Sarama is IBM/sarama, for the broker at an address. It speaks as it does by itself, to Kafka 2.8, or as to the newest
+// release that it knows.
+type Sarama struct {
+	Addr   string
+	Newest bool
+}
 
-func (Sarama) Name() string { return "sarama" }
+func (s Sarama) Name() string {
+	if s.Newest {
+		return "sarama-newest"
+	}
+	return "sarama"
+}
+
+func (s Sarama) config() *sarama.Config {
+	config := sarama.NewConfig()
+	if s.Newest {
+		config.Version = sarama.MaxVersion
+	}
+	return config
+}
 
 func (Sarama) Features() Features { return Features{Idempotent: true, TellsOffset: true} }
 
 func (s Sarama) CreateTopic(_ context.Context, topic string, partitions int) error {
-	admin, err := sarama.NewClusterAdmin([]string{s.Addr}, sarama.NewConfig())
+	admin, err := sarama.NewClusterAdmin([]string{s.Addr}, s.config())
 	if err != nil {
 		return err
 	}
@@ -30,7 +47,7 @@ func (s Sarama) CreateTopic(_ context.Context, topic string, partitions int) err
 }
 
 func (s Sarama) DeleteTopic(_ context.Context, topic string) error {
-	admin, err := sarama.NewClusterAdmin([]string{s.Addr}, sarama.NewConfig())
+	admin, err := sarama.NewClusterAdmin([]string{s.Addr}, s.config())
 	if err != nil {
 		return err
 	}
@@ -38,14 +55,16 @@ func (s Sarama) DeleteTopic(_ context.Context, topic string) error {
 }
 
 func (s Sarama) Produce(_ context.Context, to Destination, records []Record) ([]int64, error) {
-	config := sarama.NewConfig()
+	config := s.config()
 	config.Producer.Partitioner = sarama.NewManualPartitioner
 	config.Producer.RequiredAcks = sarama.RequiredAcks(to.Acks)
 	config.Producer.Return.Successes = true
 	config.Producer.Idempotent = to.Idempotent
 	config.Producer.Flush.MaxMessages = to.BatchSize
 	if to.Idempotent {
-		config.Net.MaxOpenRequests = 1 // sarama demands it
+		config.Net.MaxOpenRequests = 1    // sarama demands it
+		config.Producer.Retry.Max = 1_000 // what waits behind a batch that is sent again counts as sent again too
+		config.Producer.Retry.Backoff = 20 * time.Millisecond
 	}
 	if err := config.Producer.Compression.UnmarshalText([]byte(to.Codec)); err != nil {
 		return nil, err
@@ -79,7 +98,7 @@ func (s Sarama) Produce(_ context.Context, to Destination, records []Record) ([]
 }
 
 func (s Sarama) Consume(ctx context.Context, topic string, partition int, offset int64, n int) ([]Record, error) {
-	config := sarama.NewConfig()
+	config := s.config()
 	config.Consumer.Return.Errors = true
 	config.Consumer.MaxWaitTime = 100 * time.Millisecond // Close waits for the last Fetch
 	consumer, err := sarama.NewConsumer([]string{s.Addr}, config)
@@ -99,11 +118,7 @@ func saramaRead(ctx context.Context, from sarama.PartitionConsumer, n int) ([]Re
 	for len(records) < n {
 		select {
 		case m := <-from.Messages():
-			record := Record{Offset: m.Offset, Timestamp: m.Timestamp.UnixMilli(), Key: m.Key, Value: m.Value}
-			for _, h := range m.Headers {
-				record.Headers = append(record.Headers, Header{string(h.Key), h.Value})
-			}
-			records = append(records, record)
+			records = append(records, saramaRecord(m))
 		case err := <-from.Errors():
 			return records, err
 		case <-ctx.Done():
@@ -111,4 +126,12 @@ func saramaRead(ctx context.Context, from sarama.PartitionConsumer, n int) ([]Re
 		}
 	}
 	return records, nil
+}
+
+func saramaRecord(m *sarama.ConsumerMessage) Record {
+	record := Record{Offset: m.Offset, Timestamp: m.Timestamp.UnixMilli(), Key: m.Key, Value: m.Value}
+	for _, h := range m.Headers {
+		record.Headers = append(record.Headers, Header{string(h.Key), h.Value})
+	}
+	return record
 }

@@ -185,6 +185,9 @@ func TestModuleLists(t *testing.T) {
 
 	var modules []string
 	for _, path := range files(t, root, "go.mod") {
+		if path == "e2e/clients/old/go.mod" {
+			continue // a program of clients that the workspace has in newer releases
+		}
 		modules = append(modules, filepath.ToSlash(filepath.Dir(path)))
 		if name := prefix + filepath.ToSlash(filepath.Dir(path)); !strings.HasPrefix(read(path), "module "+name+"\n") {
 			t.Errorf("%s does not name the module %s", path, name)

@@ -8,4 +8,7 @@
 // Clients for Go run against every target. The others, in Python, Node and Java, are started as programs and take
 // their time: what they are put through as groups runs once, see slowClients. A test whose tool is missing skips, or
 // fails if REQUIRE_<TOOL>=true (kcat, java, python3, node). E2E_REPORT names a file that gets a row for each client.
+//
+// Tests whose names begin with PB are of faults that others were seen with, servers, proxies and clients. Most send requests
+// by hand and compare each field of the answers with a broker's, see transcript.
 package suite
