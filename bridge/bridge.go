@@ -22,6 +22,7 @@ type Bridge struct {
 	owner     *owner
 	self      *Session
 	producers *producerstate.Table // of all lanes
+	questions chan struct{}        // a token for each lane that is asked for its producers
 	control   *connPool            // the gateway's own small questions, which must not queue behind megabytes of records
 
 	clusterID  string
@@ -43,7 +44,7 @@ func Open(ctx context.Context, cfg Config) (*Bridge, error) {
 	if cfg.Names == nil {
 		return nil, errors.New("bridge: Config.Names is not set")
 	}
-	b := &Bridge{cfg: cfg, owner: newOwner(), producers: producerstate.New(cfg.MaxProducers, cfg.ProducerExpiry)}
+	b := &Bridge{cfg: cfg, owner: newOwner(), producers: producerstate.New(cfg.MaxProducers, cfg.ProducerExpiry), questions: make(chan struct{}, maxQuestions)}
 	// A list of topics cannot be asked for in parts: it may be larger than the answers whose size we choose.
 	b.control = newConnPool(&b.cfg, &b.buffers, 2, 4*cfg.MaxAnswerSize, b.connLost)
 	b.self = &Session{
@@ -151,7 +152,8 @@ func (b *Bridge) connLost(err error) {
 	losses := b.epoch.Add(1)
 	// One line a second: an Iggy that goes away takes many connections with it, and may do so again and again.
 	now, last := time.Now().UnixNano(), b.lossLogged.Load()
-	if now-last >= int64(time.Second) && b.lossLogged.CompareAndSwap(last, now) {
+	passed := now - last // below 0: the clock was set back since
+	if (passed < 0 || passed >= int64(time.Second)) && b.lossLogged.CompareAndSwap(last, now) {
 		b.cfg.Logger.Warn("connection to iggy lost", "err", err, "losses", losses)
 	}
 }

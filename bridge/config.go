@@ -44,7 +44,8 @@ type Config struct {
 	LaneIdle  time.Duration
 	LaneQueue int
 
-	// Exclusive names the topics that nobody writes to but this gateway; nil: none. Their appends are not verified by a
+	// Exclusive names the topics that nobody writes to but this gateway; nil: none. Internal ones never are: whoever keeps
+	// state there learns from base offsets that somebody else does so, too. Appends to the others are not verified by a
 	// poll while no connection to Iggy is lost, which saves one request per send. The trade: what somebody else does write
 	// there, and a purge, gives wrong base offsets until the next connection is lost.
 	Exclusive func(topic string) bool

@@ -12,32 +12,21 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge/internal/producerstate"
 )
 
-// anyIdempotent reports that the verdict on one of the batches depends on what its producer has written.
-func anyIdempotent(batches []*Append) bool {
-	for _, a := range batches {
-		if a.Producer.Idempotent {
-			return true
-		}
+// admit makes the next group: it answers those of the batches that are not to be written, duplicates and what is out of order, up
+// to the first whose verdict depends on whether an earlier one gets written. That one, and those behind it, wait until it is
+// known.
+func (l *lane) admit(ctx context.Context, u *underway) error {
+	if !u.anyIdempotent() {
+		u.takeAll()
+		return nil
 	}
-	return false
-}
-
-// admit answers those of the batches that are not to be written, duplicates and what is out of order, and returns those that
-// are to be written together. It stops at the first whose verdict depends on whether an earlier one gets written: the rest
-// is judged when that is known.
-func (l *lane) admit(ctx context.Context, batches []*Append) (group, rest []*Append, err error) {
-	if !anyIdempotent(batches) {
-		return batches, nil, nil
-	}
-	n, err := l.judge(ctx, batches)
+	n, err := l.judge(ctx, u.waiting)
 	if err != nil {
-		return batches, nil, err
+		return err
 	}
-	group = batches[:0]
-	for _, a := range batches[:n] {
+	for _, a := range u.waiting[:n] {
 		switch a.verdict {
 		case producerstate.Write:
-			group = append(group, a)
 		case producerstate.Duplicate:
 			l.finishDuplicate(ctx, a)
 		case producerstate.InvalidEpoch:
@@ -46,7 +35,8 @@ func (l *lane) admit(ctx context.Context, batches []*Append) (group, rest []*App
 			l.refuse(a, ErrOutOfOrderSequence)
 		}
 	}
-	return group, batches[n:], nil
+	u.take(n)
+	return nil
 }
 
 // judge gives the first n batches their verdicts. What the lane knows is as old as its last look at the partition, and somebody
@@ -68,6 +58,7 @@ func (l *lane) judge(ctx context.Context, batches []*Append) (n int, err error) 
 // judgeNow judges by what is known.
 func (l *lane) judgeNow(batches []*Append, now time.Time) (n int, outOfOrder bool) {
 	l.producers.Gather()
+	defer l.producers.Gathered()
 	for i, a := range batches {
 		if !a.Producer.Idempotent {
 			continue // to be written, by the zero verdict
@@ -122,7 +113,7 @@ func (l *lane) remember(group []*Append, base int64) {
 // stampAt is when Iggy got the message at an offset, in ms, or -1 when that cannot be learnt: what is written is no reason
 // to fail.
 func (l *lane) stampAt(ctx context.Context, offset int64) int64 {
-	m, err := l.st.b.Read(ctx, l.st.b.self, l.st.topic, l.partition, offset, 1)
+	m, err := l.st.b.poll(ctx, l.st.b.self, pollRequest(l.st.topic.Iggy, l.partition, iggywire.PollOffset, uint64(offset), 1))
 	if err != nil {
 		return -1
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
@@ -51,16 +52,8 @@ func (e *StatusError) Error() string {
 }
 
 func hasStatus(err error, statuses ...iggywire.Status) bool {
-	var se *StatusError
-	if !errors.As(err, &se) {
-		return false
-	}
-	for _, s := range statuses {
-		if se.Status == s {
-			return true
-		}
-	}
-	return false
+	se, ok := errors.AsType[*StatusError](err)
+	return ok && slices.Contains(statuses, se.Status)
 }
 
 // IsNotFound reports that the stream, topic or partition named does not exist.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ type lane struct {
 	epoch  uint64 // of the bridge when next was learnt
 	sent   sent   // the last send
 	open   bool   // its outcome is not known, and Iggy may still execute it
+	now    underway
 	header []byte // scratch for a send's header and indexes
 	verify []byte // the body of a verifying poll
 
@@ -64,7 +66,7 @@ type lane struct {
 func newLane(st *topicState, partition int32) *lane {
 	return &lane{
 		st: st, partition: partition, next: -1, wake: make(chan struct{}, 1),
-		exclusive: st.b.cfg.Exclusive(st.topic.Name),
+		exclusive: !st.topic.Internal && st.b.cfg.Exclusive(st.topic.Name),
 		producers: st.b.producers.Partition(),
 	}
 }
@@ -111,19 +113,13 @@ func (l *lane) run() {
 	defer idle.Stop()
 	defer l.producers.Drop()
 	for {
-		batches, questions, end := l.take()
-		if end != nil {
-			l.failAll(batches, end)
-			for _, q := range questions {
-				q.answer(nil, end)
-			}
+		if end := l.end(); end != nil {
+			l.failQueued(end)
 			return
 		}
-		for _, q := range questions {
-			l.answerQuestion(q)
-		}
-		if len(batches) > 0 {
-			l.write(batches)
+		// A question may take long: between two of its polls what is waiting is written.
+		wrote, more := l.write(), l.answerSome()
+		if wrote || more {
 			continue
 		}
 		idle.Reset(l.st.b.cfg.LaneIdle)
@@ -138,22 +134,36 @@ func (l *lane) run() {
 	}
 }
 
-// take returns the questions, and the batches of the next send: those at the head of the queue that run as the same user,
-// within the bounds, but at least one. end is not nil when the lane must go; then it returns all that is left.
-func (l *lane) take() (batches []*Append, questions []*question, end error) {
+// end is why the lane must go, nil if it need not.
+func (l *lane) end() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	questions, l.questions = l.questions, nil
 	switch {
 	case l.retired:
-		end = fmt.Errorf("bridge: topic %q: %w", l.st.topic.Name, ErrTopicNotFound)
+		return fmt.Errorf("bridge: topic %q: %w", l.st.topic.Name, ErrTopicNotFound)
 	case l.st.b.owner.life.Err() != nil:
-		end = ErrClosed
+		return ErrClosed
 	}
-	if end != nil {
-		batches, l.queue = l.queue, nil
-		return batches, questions, end
+	return nil
+}
+
+// failQueued fails all that waits for a lane that goes, and to which no more can come.
+func (l *lane) failQueued(err error) {
+	l.mu.Lock()
+	batches, questions := l.queue, l.questions
+	l.queue, l.questions = nil, nil
+	l.mu.Unlock()
+	l.failAll(batches, err)
+	for _, q := range questions {
+		q.answer(nil, err)
 	}
+}
+
+// take brings the batches of the next send under way: those at the head of the queue that run as the same user, within the
+// bounds, but at least one.
+func (l *lane) take() (some bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	bytes, messages, n := 0, 0, 0
 	for _, a := range l.queue {
 		if n > 0 && (a.Session != l.queue[0].Session || bytes+len(a.Messages) > gatherBytes || messages+a.Count > gatherMessages) {
@@ -161,11 +171,16 @@ func (l *lane) take() (batches []*Append, questions []*question, end error) {
 		}
 		bytes, messages, n = bytes+len(a.Messages), messages+a.Count, n+1
 	}
-	batches = append(batches, l.queue[:n]...)
-	rest := copy(l.queue, l.queue[n:])
-	clear(l.queue[rest:])
-	l.queue = l.queue[:rest]
-	return batches, questions, nil
+	l.now.waiting = append(l.now.waiting, l.queue[:n]...)
+	l.queue = slices.Delete(l.queue, 0, n)
+	return n > 0
+}
+
+// batchesWait reports that there is something to write.
+func (l *lane) batchesWait() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.queue) > 0
 }
 
 // leave takes the lane out of its state, after which no batch can come; it refuses while some wait.
@@ -204,57 +219,53 @@ func (l *lane) noteFailed(p *ProducerBatch) {
 	}
 }
 
-// write sends batches, all of one session, and finishes each: with one send if they allow it.
-func (l *lane) write(batches []*Append) {
-	var deadline time.Time
-	for _, a := range batches {
-		if a.Deadline.After(deadline) {
-			deadline = a.Deadline
-		}
+// write sends the next batches of the queue, with one send if they allow it, and finishes each.
+func (l *lane) write() (some bool) {
+	if !l.take() {
+		return false
 	}
-	ctx, cancel := context.WithDeadline(l.st.b.owner.life, deadline)
+	ctx, cancel := context.WithDeadline(l.st.b.owner.life, l.now.deadline())
 	defer cancel()
-	for len(batches) > 0 {
-		batches = l.writeSome(ctx, batches)
+	for len(l.now.waiting) > 0 {
+		l.writeSome(ctx, &l.now)
 	}
+	return true
 }
 
-// writeSome finishes some of the batches, at least the first, and returns the others.
-func (l *lane) writeSome(ctx context.Context, batches []*Append) (rest []*Append) {
-	group, rest, base, err := l.place(ctx, batches)
+// writeSome finishes some of the batches that wait, at least the first.
+func (l *lane) writeSome(ctx context.Context, u *underway) {
+	defer u.endGroup()
+	base, err := l.place(ctx, u)
 	switch {
-	case len(group) == 0:
-		return rest
+	case len(u.group) == 0:
+		return
 	case err == nil:
-		l.confirm(ctx, group, base)
-		return rest
+		l.confirm(ctx, u.group, base)
+		return
 	}
 	l.next = -1
 	var refused *StatusError
-	if errors.As(err, &refused) && len(group) > 1 && !IsRetryable(err) && !IsUnknownOutcome(err) {
+	if errors.As(err, &refused) && len(u.group) > 1 && !IsRetryable(err) && !IsUnknownOutcome(err) {
 		// One bad batch must fail alone.
-		for i := range group {
-			l.writeSome(ctx, group[i:i+1])
+		for _, a := range u.group {
+			l.writeSome(ctx, &underway{waiting: []*Append{a}})
 		}
-		return rest
+		return
 	}
-	l.failAll(group, err)
-	return rest
+	l.failAll(u.group, err)
 }
 
-// dropExpired finishes the batches that nobody waits for any more, and returns the others. Their clients have been told
-// that they timed out and may send them again, so to write them now could only make duplicates.
-func (l *lane) dropExpired(batches []*Append) []*Append {
+// dropExpired finishes the batches that nobody waits for any more. Their clients have been told that they timed out and may
+// send them again, so to write them now could only make duplicates.
+func (l *lane) dropExpired(u *underway) {
 	now := time.Now()
-	live := batches[:0]
-	for _, a := range batches {
+	u.waiting = slices.DeleteFunc(u.waiting, func(a *Append) bool {
 		if a.Deadline.After(now) {
-			live = append(live, a)
-			continue
+			return false
 		}
 		l.fail(a, fmt.Errorf("bridge: append was not sent in time: %w", context.DeadlineExceeded))
-	}
-	return live
+		return true
+	})
 }
 
 // confirm finishes the batches of a group that was written at base.
@@ -262,9 +273,8 @@ func (l *lane) confirm(ctx context.Context, group []*Append, base int64) {
 	l.remember(group, base)
 	start, stamp := l.logStart(), int64(-1)
 	if anyStamped(group) {
-		// Iggy stamps all messages of a send alike.
 		if stamp = l.sent.stamp; stamp < 0 {
-			stamp = l.stampAt(ctx, base)
+			stamp = l.stampAt(ctx, base+l.sent.smallest)
 		}
 	}
 	for _, a := range group {
@@ -282,12 +292,7 @@ func (l *lane) confirm(ctx context.Context, group []*Append, base int64) {
 }
 
 func anyStamped(group []*Append) bool {
-	for _, a := range group {
-		if a.StampTime {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(group, func(a *Append) bool { return a.StampTime })
 }
 
 func (l *lane) noteNewest(timestamp, offset int64) {

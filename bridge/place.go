@@ -16,34 +16,38 @@ import (
 // sendTries bounds how often a group that was not written is sent again.
 const sendTries = 3
 
+// maxVerify is how large a message, in bytes, the poll may bring back that verifies a send. There may be as many of those as there
+// are connections for writes; a larger one is fetched as any other is read.
+const maxVerify = 64 << 10
+
 // errNotWritten: Iggy has not executed the send, or lost what it wrote. It may be repeated.
 var errNotWritten = errors.New("bridge: send was not executed")
 
-// place writes those of some batches that are worth it and can go together, or finds that they were written. It returns this
-// group, the offset of its first message, and the batches that come after it; the others it has finished. An error is the
-// group's.
-func (l *lane) place(ctx context.Context, batches []*Append) (group, rest []*Append, base int64, err error) {
+// place writes those of the batches that are worth it and can go together, u.group then, or finds that they were written. It
+// returns the offset of the group's first message; an error is the group's. The others before u.waiting it has finished.
+func (l *lane) place(ctx context.Context, u *underway) (base int64, err error) {
 	for try := 1; ; try++ {
 		err := l.resolve(ctx)
-		if err == nil && anyIdempotent(batches) {
+		if err == nil && u.anyIdempotent() {
 			err = l.catchUp(ctx)
 		}
-		batches = l.dropExpired(batches)
+		l.dropExpired(u)
 		if err == nil {
-			group, rest, err = l.admit(ctx, batches)
+			err = l.admit(ctx, u)
 		}
 		if err != nil {
-			return batches, nil, 0, l.unsent(err)
+			u.takeAll()
+			return 0, l.unsent(err)
 		}
-		if len(group) == 0 {
-			return nil, rest, 0, nil
+		if len(u.group) == 0 {
+			return 0, nil
 		}
-		base, err = l.sendOnce(ctx, group)
+		base, err = l.sendOnce(ctx, u.group)
 		if !errors.Is(err, errNotWritten) || try == sendTries || ctx.Err() != nil {
-			return group, rest, base, err
+			return base, err
 		}
 		l.next = -1
-		batches = append(group, rest...) // both lie in batches, in this order
+		u.putBack()
 	}
 }
 
@@ -111,9 +115,12 @@ func (l *lane) sendOnce(ctx context.Context, group []*Append) (int64, error) {
 	}
 	stamped := anyStamped(group)
 	verified := !l.exclusive || stamped
+	if stamped {
+		l.sent.smallest, l.sent.smallestSize = smallestMessage(header[len(header)-int(l.sent.count)*iggywire.IndexSize:])
+	}
 	frames := []frame{send}
 	if verified && group[0].Session == l.st.b.self { // then the poll rides in the same write
-		l.verify = l.verifyingPoll(stamped).AppendTo(l.verify[:0])
+		l.verify = l.verifyingPoll(stamped && l.sent.smallestSize <= maxVerify).AppendTo(l.verify[:0])
 		frames = append(frames, frame{code: iggywire.CodePollMessages, parts: [][]byte{l.verify}})
 	}
 	calls, err := c.send(ctx, frames...)
@@ -138,13 +145,13 @@ func (l *lane) sendOnce(ctx context.Context, group []*Append) (int64, error) {
 	return l.decide(ctx, err)
 }
 
-// verifyingPoll asks where the partition ends, and for the time of the group's first message if that is wanted.
+// verifyingPoll asks where the partition ends, and for the send's smallest message if its time is wanted.
 func (l *lane) verifyingPoll(stamped bool) iggywire.Poll {
-	count := uint32(0)
+	at, count := l.next, uint32(0)
 	if stamped {
-		count = 1
+		at, count = at+l.sent.smallest, 1
 	}
-	return pollRequest(l.st.topic.Iggy, l.partition, iggywire.PollOffset, uint64(l.next), count)
+	return pollRequest(l.st.topic.Iggy, l.partition, iggywire.PollOffset, uint64(at), count)
 }
 
 // locate says where a confirmed send went: verifying holds the poll that was sent behind it, if any.
@@ -152,7 +159,7 @@ func (l *lane) locate(ctx context.Context, c *conn, verifying []*call) (int64, e
 	m, err := l.verified(ctx, c, verifying)
 	if err == nil {
 		next, base := m.Current+1, l.next
-		l.sent.stamp = stampIn(&m, base)
+		l.sent.stamp = stampIn(&m, base+l.sent.smallest)
 		m.Release()
 		if next == base+l.sent.count {
 			return l.placed(ctx, base, next)
@@ -233,4 +240,17 @@ func lastMessage(indexes []byte, size uint32, final int) int {
 	}
 	end := binary.LittleEndian.Uint32(indexes[len(indexes)-2*iggywire.IndexSize+4:])
 	return int(end) - (int(size) - final)
+}
+
+// smallestMessage finds the smallest message of a send: its place there, and its size.
+func smallestMessage(indexes []byte) (place int64, size uint32) {
+	before := uint32(0)
+	for i := int64(0); len(indexes) > 0; i++ {
+		end := binary.LittleEndian.Uint32(indexes[4:])
+		if i == 0 || end-before < size {
+			place, size = i, end-before
+		}
+		before, indexes = end, indexes[iggywire.IndexSize:]
+	}
+	return place, size
 }

@@ -6,6 +6,7 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/internal/producerstate"
 )
@@ -18,11 +19,20 @@ type ProducerState struct {
 	LastTimestamp int64 // the largest record timestamp of its last batch, in ms; -1: none
 }
 
+// maxQuestions bounds how many lanes at once are asked for producers: each may have to read its partition's tail first.
+const maxQuestions = 4
+
 // Producers returns the idempotent producers that a partition remembers, by id. Its lane learns from the partition what it
-// does not know yet; ctx bounds how long that may take, and asking again goes on with it.
+// does not know yet, without holding writers up for longer than a poll takes. No more than a few partitions are asked about at
+// a time. ctx bounds how long all that may take, and asking again goes on with it.
 func (b *Bridge) Producers(ctx context.Context, t *Topic, partition int32) ([]ProducerState, error) {
 	if partition < 0 || partition >= t.Partitions {
 		return nil, fmt.Errorf("bridge: topic %q partition %d: %w", t.Name, partition, ErrPartitionNotFound)
+	}
+	select {
+	case b.questions <- struct{}{}:
+		defer func() { <-b.questions }()
+	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("bridge: asking for the producers: %w", context.Cause(ctx))
@@ -77,17 +87,33 @@ func (l *lane) ask(q *question) error {
 	return nil
 }
 
-func (l *lane) answerQuestion(q *question) {
+// answerSome goes on with the question that waits longest, and reports that there is more to do. It pauses when there is
+// something to write.
+func (l *lane) answerSome() (more bool) {
+	l.mu.Lock()
+	if len(l.questions) == 0 {
+		l.mu.Unlock()
+		return false
+	}
+	q := l.questions[0]
+	l.mu.Unlock()
 	ctx, cancel := context.WithCancel(q.ctx)
 	defer cancel()
 	defer context.AfterFunc(l.st.b.owner.life, cancel)()
-	err := l.resolve(ctx)
+	done, err := false, l.resolve(ctx)
 	if err == nil {
-		err = l.catchUp(ctx)
+		done, err = l.catchUpUntil(ctx, l.batchesWait)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		q.answer(nil, l.unsent(err))
-		return
+	case done:
+		q.answer(l.producers.States(), nil)
+	default:
+		return true
 	}
-	q.answer(l.producers.States(), nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.questions = slices.Delete(l.questions, 0, 1)
+	return len(l.questions) > 0
 }

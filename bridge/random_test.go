@@ -70,6 +70,7 @@ func (w *randomWorld) run() {
 		clients.Go(func() { w.idempotentClient(ctx, int64(i)) })
 		clients.Go(func() { w.otherClient(ctx, int64(100+i)) })
 	}
+	clients.Go(func() { w.questions(ctx) })
 	w.events(ctx)
 	w.f.setFault(nil)
 	clients.Wait()
@@ -263,6 +264,18 @@ func (w *randomWorld) otherClient(ctx context.Context, id int64) {
 			}
 		}
 		time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
+	}
+}
+
+// questions make the lane read the partition at other times than its writers do.
+func (w *randomWorld) questions(ctx context.Context) {
+	r := rand.New(rand.NewPCG(0, 7))
+	for ctx.Err() == nil {
+		b, _ := w.current()
+		asking, cancel := context.WithTimeout(context.Background(), time.Duration(r.IntN(300))*time.Millisecond)
+		_, _ = b.Producers(asking, w.top, 0) // who is told of what is not the point
+		cancel()
+		time.Sleep(time.Duration(r.IntN(500)) * time.Millisecond)
 	}
 }
 

@@ -36,6 +36,10 @@ type sent struct {
 	from         int64 // where it was expected
 	asked        time.Time
 	stamp        int64 // when Iggy got it, in ms; -1: not known
+	// smallest is the place in the send of its smallest message, of smallestSize bytes, if the time is wanted: Iggy stamps all
+	// messages of a send alike.
+	smallest     int64
+	smallestSize uint32
 	call         *call
 	// absent is for how long Iggy has been saying, without a break, that it is not there, though it is over; lookedAt when
 	// it last said so.
@@ -70,9 +74,9 @@ func (s *sent) fate() fate {
 	}
 }
 
-// notThere takes in that a look begun at asked has just said so, and reports that it has been said for long enough: a pause
-// that a stopped server could have made begins the time anew. An Iggy that is always so slow is believed after settleLooks.
-func (s *sent) notThere(asked, now time.Time) bool {
+// noteAbsent takes in that a look begun at asked has just not found it, and reports that none has for long enough: a pause that a
+// stopped server could have made begins the time anew. An Iggy that is always so slow is believed after settleLooks.
+func (s *sent) noteAbsent(asked, now time.Time) bool {
 	pause := now.Sub(s.lookedAt)
 	if s.lookedAt.IsZero() || asked.Sub(s.lookedAt) > 2*settlePause { // nobody looked meanwhile
 		s.absent, s.looks = 0, 0
@@ -133,7 +137,7 @@ func (l *lane) settle(ctx context.Context) (int64, error) {
 			l.sent.lookedAt = time.Time{}
 		case over == fateConfirmed: // and lost again
 			return 0, l.notWritten()
-		case over == fateLost && l.sent.notThere(asked, time.Now()):
+		case over == fateLost && l.sent.noteAbsent(asked, time.Now()):
 			return 0, l.notWritten()
 		}
 		select {

@@ -318,15 +318,26 @@ func (b *Bridge) BoundsAge(t *Topic) time.Duration {
 // answers. ok is false when that is not enough. Native producers may have written since, and retention may have moved the
 // start: when Iggy was not asked for boundsAge, it is meanwhile.
 func (b *Bridge) KnownBounds(t *Topic, partition int32) (bounds Bounds, ok bool) {
+	b.LookAtBounds(t, func(known func(int32) (Bounds, bool)) { bounds, ok = known(partition) })
+	return bounds, ok
+}
+
+// LookAtBounds is KnownBounds of any number of partitions of a topic, at one moment. look must be quick, and use nothing
+// else of the Bridge: it holds the topic's writers up.
+func (b *Bridge) LookAtBounds(t *Topic, look func(known func(partition int32) (bounds Bounds, ok bool))) {
 	st := b.states.of(t)
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	p := st.part(partition)
-	ok = p.known && p.removed >= 0 && p.isSure(b.epoch.Load())
-	if ok && time.Since(st.asOf) > boundsAge {
+	epoch, served := b.epoch.Load(), false
+	look(func(partition int32) (Bounds, bool) {
+		p := st.part(partition)
+		ok := p.known && p.removed >= 0 && p.isSure(epoch)
+		served = served || ok
+		return p.boundsNow(), ok
+	})
+	if served && time.Since(st.asOf) > boundsAge {
 		st.ends.start()
 	}
-	return p.boundsNow(), ok
 }
 
 // retire ends the lanes of a topic that is gone and wakes its watches, who will see that it is.

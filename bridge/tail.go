@@ -25,33 +25,43 @@ type tail struct {
 	chosen int64
 }
 
-// catchUp takes in what the lane does not know of the partition's producers, up to its end: at first the tail that the
+// catchUp takes in what the lane does not know of the partition's producers, up to where it ends now: at first the tail that the
 // settings describe, later what others wrote. First it makes sure that the message up to which it knows is still there, since
 // a killed server may have lost it and given its offset to another. What it has read stays read when ctx ends in between.
 func (l *lane) catchUp(ctx context.Context) error {
+	_, err := l.catchUpUntil(ctx, func() bool { return false })
+	return err
+}
+
+// catchUpUntil is catchUp that pauses between two polls when stop says so; it reports whether it came to the end.
+func (l *lane) catchUpUntil(ctx context.Context, stop func() bool) (done bool, err error) {
 	t := &l.tail
 	if !t.doubt && t.at == l.next && t.epoch == l.epoch {
-		return nil
+		return true, nil
 	}
 	if err := l.checkTail(ctx); err != nil {
-		return err
+		return false, err
 	}
 	if least, _ := l.tailMessages(); l.next-max(t.at, t.chosen) > least {
 		start, err := l.tailStart(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if t.chosen = l.next; start > t.at {
 			t.at, t.known = start, false
 		}
 	}
 	t.epoch, t.doubt = l.epoch, false
-	for t.at < l.next {
+	// What this gateway has written lies before the end as it is now. What others write meanwhile can wait: they may be faster.
+	for end := l.next; t.at < end; {
 		if err := l.readTail(ctx); err != nil {
-			return err
+			return false, err
+		}
+		if t.at < end && stop() {
+			return false, nil
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // refresh looks whether the partition holds something that the lane does not know, and takes it in.

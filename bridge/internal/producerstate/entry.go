@@ -75,15 +75,18 @@ func (e *entry) last() *piece { return &e.pieces[e.n-1] }
 // free reports that nothing is known that the producer's next batch has to follow.
 func (e *entry) free() bool { return e.epoch == noEpoch || e.told.set || e.n == 0 }
 
-// judge is the verdict on b when nothing of its producer is pending.
-func (e *entry) judge(b Batch) (Verdict, *piece, int64) {
+// isPending reports that the partition is judging a gathering that this producer has a batch in.
+func (e *entry) isPending() bool { return e.pending.gathering == e.partition.gathering }
+
+// judge is the verdict on b when nothing of its producer is pending, and the place of a duplicate.
+func (e *entry) judge(b Batch) (Verdict, Place) {
 	if b.Epoch < e.epoch {
-		return InvalidEpoch, nil, 0
+		return InvalidEpoch, Place{}
 	}
 	if b.Epoch == e.epoch {
 		for i := e.n - 1; i >= 0; i-- {
 			if base, ok := e.pieces[i].find(b); ok {
-				return Duplicate, &e.pieces[i], base
+				return Duplicate, Place{Offset: base, MaxTimestamp: e.pieces[i].maxTimestamp}
 			}
 		}
 	}
@@ -97,9 +100,9 @@ func (e *entry) judge(b Batch) (Verdict, *piece, int64) {
 		inOrder = follows(e.last().last, b.First)
 	}
 	if !inOrder {
-		return OutOfOrder, nil, 0
+		return OutOfOrder, Place{}
 	}
-	return Write, nil, 0
+	return Write, Place{}
 }
 
 // tell notes that the producer was told of a message that no piece has.

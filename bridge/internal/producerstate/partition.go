@@ -24,13 +24,13 @@ const (
 // Partition is the state of one partition's producers. Its owner judges batches in gatherings that are written together, and
 // reports what became of them:
 //
-//	Gather, Judge, Judge, ... then Written for each in order, or Failed
+//	Gather, Judge, Judge, ... Gathered, then Written for each in order, or Failed
 type Partition struct {
 	table *Table
 
 	// Guarded by the table's mutex.
 	producers map[int64]*entry
-	gathering uint64
+	gathering uint64 // above 0; that of an entry with nothing pending is another
 }
 
 // Place is where a duplicate was written.
@@ -40,8 +40,13 @@ type Place struct {
 	MaxTimestamp int64
 }
 
-// Gather begins a gathering. What was judged before and not reported as written is not pending any more.
-func (p *Partition) Gather() {
+// Gather begins a gathering. Its producers are not forgotten before Gathered, lest a batch and its retry be judged apart.
+func (p *Partition) Gather() { p.nextGathering() }
+
+// Gathered ends a gathering: all is judged, and nothing is pending any more.
+func (p *Partition) Gathered() { p.nextGathering() }
+
+func (p *Partition) nextGathering() {
 	p.table.mu.Lock()
 	p.gathering++
 	p.table.mu.Unlock()
@@ -53,22 +58,21 @@ func (p *Partition) Judge(b Batch, now time.Time) (Verdict, Place) {
 	p.table.mu.Lock()
 	defer p.table.mu.Unlock()
 	e := p.table.get(p, b.Producer, now)
-	if e.pending.gathering == p.gathering {
+	if e.isPending() {
 		if b.Epoch != e.pending.epoch || !follows(e.pending.last, b.First) {
 			return Wait, Place{}
 		}
 		e.pending.last = b.Last
 		return Write, Place{}
 	}
-	verdict, old, base := e.judge(b)
+	verdict, place := e.judge(b)
 	switch verdict {
 	case Write:
 		e.pending.gathering, e.pending.epoch, e.pending.last = p.gathering, b.Epoch, b.Last
 	case Duplicate:
 		e.settle(b.Epoch, b.Last)
-		return verdict, Place{Offset: base, MaxTimestamp: old.maxTimestamp}
 	}
-	return verdict, Place{}
+	return verdict, place
 }
 
 // Written remembers a batch that was written at base, behind all others.

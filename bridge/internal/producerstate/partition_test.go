@@ -245,6 +245,32 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// More producers in one gathering than may be remembered: a batch and its retry are not both to be written for that. Once all
+// is judged the bound holds again.
+func TestGatheringBeyondTheBound(t *testing.T) {
+	table := New(2, time.Hour)
+	p, other := table.Partition(), table.Partition()
+	now := time.Unix(0, 0)
+	p.Gather()
+	for producer := range int64(5) {
+		if got, _ := p.Judge(Batch{Producer: producer}, now); got != Write {
+			t.Errorf("producer %d: %v", producer, got)
+		}
+	}
+	other.Written(Batch{Producer: 9}, 0, 0, now.Add(2*time.Hour)) // nor do they expire
+	for producer := range int64(5) {
+		if got, _ := p.Judge(Batch{Producer: producer}, now); got != Wait {
+			t.Errorf("the retry of producer %d: %v, want wait", producer, got)
+		}
+	}
+	p.Gathered()
+	p.Written(Batch{Producer: 4}, 4, 0, now)
+	p.Written(Batch{Producer: 5}, 5, 0, now)
+	if table.Len() != 2 || len(p.States()) != 2 {
+		t.Errorf("%d remembered, %+v", table.Len(), p.States())
+	}
+}
+
 // One bound and one order of use over all partitions; forgotten after the expiry.
 func TestTable(t *testing.T) {
 	table := New(3, time.Hour)
@@ -273,6 +299,7 @@ func TestTable(t *testing.T) {
 	expect("three", "1 2 ", "1 ", 3, 0)
 	a.Gather()
 	a.Judge(Batch{Producer: 1, First: 5, Last: 5}, now) // used, if not written
+	a.Gathered()
 	written(b, 2)
 	expect("the least recently used goes", "1 2 ", "2 ", 3, 1)
 	now = now.Add(58 * time.Minute)

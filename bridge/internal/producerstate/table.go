@@ -9,7 +9,8 @@ import (
 )
 
 // Table holds the producers of all partitions, at most so many pairs of producer and partition, and forgets those that are not
-// used: the least recently used one when there are too many, each when it has not written for the expiry.
+// used: the least recently used one when there are too many, each when it has not written for the expiry. While the least
+// recently used one has a batch that is pending, none is forgotten, and there may be more.
 type Table struct {
 	max    int
 	expiry time.Duration
@@ -24,7 +25,7 @@ type Table struct {
 func New(limit int, expiry time.Duration) *Table { return &Table{max: max(limit, 1), expiry: expiry} }
 
 // Partition returns the state of one more partition, without producers. Drop ends it.
-func (t *Table) Partition() *Partition { return &Partition{table: t} }
+func (t *Table) Partition() *Partition { return &Partition{table: t, gathering: 1} }
 
 // Evicted is how many pairs were forgotten because there were too many.
 func (t *Table) Evicted() int64 {
@@ -80,9 +81,12 @@ func (t *Table) forget(e *entry) {
 	t.n--
 }
 
+// mayForget says whether the least recently used entry, if any, may go.
+func (t *Table) mayForget() bool { return t.oldest != nil && !t.oldest.isPending() }
+
 // get returns the entry of a producer, a new one if need be, and makes it the most recently used.
 func (t *Table) get(p *Partition, producer int64, now time.Time) *entry {
-	for t.oldest != nil && now.Sub(t.oldest.used) >= t.expiry {
+	for t.mayForget() && now.Sub(t.oldest.used) >= t.expiry {
 		t.forget(t.oldest)
 	}
 	e := p.producers[producer]
@@ -90,7 +94,7 @@ func (t *Table) get(p *Partition, producer int64, now time.Time) *entry {
 		t.touch(e, now)
 		return e
 	}
-	if t.n >= t.max {
+	for t.mayForget() && t.n >= t.max {
 		t.forget(t.oldest)
 		t.evicted++
 	}

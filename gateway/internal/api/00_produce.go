@@ -6,6 +6,7 @@ package api
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -48,6 +49,7 @@ func (a *API) produce(ctx context.Context, _ *server.Conn, r *wire.Request) serv
 	if !ok {
 		return fails(errNoHandler)
 	}
+	req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.ProduceRequestTopic) bool { return len(t.Partitions) == 0 }) // not answered
 	p := a.newProduction(req)
 	ctx, cancel := context.WithDeadline(ctx, p.deadline)
 	defer cancel()

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/wire"
@@ -27,7 +28,7 @@ import (
 // field (KIP-903). v16: endpoints of new leaders (KIP-951), of which there are none. v17: a follower's directory (KIP-853).
 // v18: the high watermark that a follower knows (KIP-1166); a consumer's Fetch waits as before.
 
-// Bounds of the fetch sessions. The first is Kafka's, the others are ours.
+// Bounds of the fetch sessions. The first and the last are Kafka's.
 const (
 	maxFetchSessions     = 1000
 	maxFetchSessionBytes = 64 << 20 // about 600,000 partitions
@@ -44,9 +45,9 @@ type fetchRun struct {
 	items     []fetchItem
 	live      []*fetchItem // those that may have records
 	fields    int          // bytes of the answer besides the records, at most
-	failed    bool         // some partition answers an error that is told at once
+	failed    bool         // a partition that is not live answers an error that is told at once
 	unreserve []func()     // give the response budget back
-	uncharge  func()       // gives the decode budget back
+	uncharge  func()       // gives the fetching budget back
 }
 
 // fetchItem is one partition of the request and its answer.
@@ -66,26 +67,31 @@ type fetchItem struct {
 	records []byte
 }
 
-func newFetchSessions(deps *Deps) *fetchsession.Cache {
+// newFetching bounds what Fetch requests hold of their partitions while they wait for records. It is no part of the decode
+// budget: consumers with nothing to read would keep producers waiting.
+func newFetching(deps *Deps) *budget.Budget { return budget.New(deps.DecodeBudget.Largest()) }
+
+func newFetchSessions(deps *Deps, fetching *budget.Budget) *fetchsession.Cache {
 	return fetchsession.NewCache(fetchsession.Config{
 		MaxSessions: maxFetchSessions,
 		// A fetch in a session takes memory for each of its partitions: one session must not need the whole budget.
-		MaxPartitions: int(deps.DecodeBudget.Largest() / 4 / fetchItemSize),
+		MaxPartitions: int(fetching.Largest() / 4 / fetchItemSize),
 		MaxBytes:      maxFetchSessionBytes,
 		EvictAfter:    fetchSessionAge,
 		Rand:          deps.Rand,
 	})
 }
 
-const fetchItemSize = int64(unsafe.Sizeof(fetchItem{}) + unsafe.Sizeof((*fetchItem)(nil)))
+// fetchItemSize is an item with its places in the lists that are made of items.
+const fetchItemSize = int64(unsafe.Sizeof(fetchItem{}) + 4*unsafe.Sizeof((*fetchItem)(nil)))
 
-func (a *API) fetch(_ context.Context, _ *server.Conn, r *wire.Request) server.Pending {
-	return a.startFetch(r, (*fetchRun).serve)
+func (a *API) fetch(_ context.Context, conn *server.Conn, r *wire.Request) server.Pending {
+	return a.startFetch(conn, r, (*fetchRun).serve)
 }
 
 // fetchDetached answers that no partition has a leader.
-func (a *API) fetchDetached(_ context.Context, _ *server.Conn, r *wire.Request) server.Pending {
-	return a.startFetch(r, func(f *fetchRun, _ context.Context) error {
+func (a *API) fetchDetached(_ context.Context, conn *server.Conn, r *wire.Request) server.Pending {
+	return a.startFetch(conn, r, func(f *fetchRun, _ context.Context) error {
 		for i := range f.items {
 			f.items[i].code = notLeaderOrFollower
 		}
@@ -95,7 +101,7 @@ func (a *API) fetchDetached(_ context.Context, _ *server.Conn, r *wire.Request) 
 
 // startFetch begins a request; serve finds what is answered for its partitions. Sessions see requests in the order in
 // which they came.
-func (a *API) startFetch(r *wire.Request, serve func(*fetchRun, context.Context) error) server.Pending {
+func (a *API) startFetch(conn *server.Conn, r *wire.Request, serve func(*fetchRun, context.Context) error) server.Pending {
 	req, ok := r.Body.(*kmsg.FetchRequest)
 	if !ok {
 		return fails(errNoHandler)
@@ -112,10 +118,16 @@ func (a *API) startFetch(r *wire.Request, serve func(*fetchRun, context.Context)
 				f.release()
 			}
 		}()
-		for _, step := range []func(context.Context) error{f.list, func(ctx context.Context) error { return serve(f, ctx) }, f.finish} {
-			if err := step(ctx); err != nil {
-				return refuseFetch(req, err)
-			}
+		err := f.list(ctx)
+		if err == nil {
+			conn.GiveBack(r) // it may be long before there is something to answer
+			err = serve(f, ctx)
+		}
+		if err == nil {
+			err = f.finish()
+		}
+		if err != nil {
+			return refuseFetch(req, err)
 		}
 		answered = true
 		return f.reply(), nil
@@ -145,21 +157,20 @@ func refuseFetch(req *kmsg.FetchRequest, err error) (server.Reply, error) {
 	return server.NewReply(resp), nil
 }
 
-// list lists what is to be fetched. In a session that may be more than the request names, so it is charged here, to the
-// budget that a request with all of these partitions would have been charged to.
+// list lists what is to be fetched, once there is room for that. From then on the request's own list is not needed.
 func (f *fetchRun) list(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, f.api.WriteTimeout)
+	defer cancel()
 	n := f.session.Len()
-	if f.session.Incremental() {
-		ctx, cancel := context.WithTimeout(ctx, f.api.WriteTimeout)
-		defer cancel()
-		charge := int64(n) * fetchItemSize
-		if err := f.api.DecodeBudget.Acquire(ctx, charge); err != nil {
-			return fmt.Errorf("%w: %w", errBudget, err)
-		}
-		f.uncharge = func() { f.api.DecodeBudget.Release(charge) }
+	charge := int64(n)*fetchItemSize + f.session.Memory()
+	if err := f.api.fetching.Acquire(ctx, charge); err != nil {
+		return fmt.Errorf("%w: %w", errBudget, err)
 	}
+	f.uncharge = func() { f.api.fetching.Release(charge) }
 	f.items = make([]fetchItem, 0, n)
-	return f.session.Each(func(p fetchsession.Part) { f.items = append(f.items, fetchItem{Part: p}) })
+	err := f.session.Each(func(p fetchsession.Part) { f.items = append(f.items, fetchItem{Part: p}) })
+	f.req.Topics, f.req.ForgottenTopics = nil, nil
+	return err
 }
 
 // serve finds what to answer. An error closes the connection.
@@ -172,7 +183,7 @@ func (f *fetchRun) serve(ctx context.Context) error {
 }
 
 // finish settles which session the answer is of and what it leaves out.
-func (f *fetchRun) finish(context.Context) (err error) {
+func (f *fetchRun) finish() (err error) {
 	f.sessionID, err = f.session.Finish(time.Now(), func(yield func(*fetchsession.Part, fetchsession.Outcome) bool) {
 		for i := range f.items {
 			it := &f.items[i]

@@ -6,6 +6,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -45,8 +46,14 @@ func (a *API) listOffsets(ctx context.Context, _ *server.Conn, req *kmsg.ListOff
 	defer cancel()
 	resp := kmsg.NewPtrListOffsetsResponse()
 	resp.Version = req.Version
-	view, err := a.Bridge.Topics(ctx)
 	resp.Topics = make([]kmsg.ListOffsetsResponseTopic, len(req.Topics))
+	topics := a.boundsOf(ctx, func(yield func(string) bool) {
+		for i := range req.Topics {
+			if !yield(req.Topics[i].Topic) {
+				return
+			}
+		}
+	})
 	repeated := repeatedPartitions(req)
 	var group errgroup.Group
 	group.SetLimit(askTogether)
@@ -54,38 +61,38 @@ func (a *API) listOffsets(ctx context.Context, _ *server.Conn, req *kmsg.ListOff
 		in, out := &req.Topics[i], &resp.Topics[i]
 		out.Default()
 		out.Topic = in.Topic
-		var topic *bridge.Topic
-		if err == nil {
-			topic, _ = view.ByName(in.Topic)
-		}
 		group.Go(func() error {
-			a.listTopicOffsets(ctx, req.Version, in, out, topic, err, repeated)
+			a.listTopicOffsets(ctx, req.Version, in, out, topics[in.Topic], repeated)
 			return nil
 		})
 	}
 	_ = group.Wait() // every partition has its own code
+	resp.Topics = slices.DeleteFunc(resp.Topics, func(t kmsg.ListOffsetsResponseTopic) bool { return len(t.Partitions) == 0 })
 	return resp, nil
 }
 
-// repeatedPartitions lists the partitions that a request names more than once.
-func repeatedPartitions(req *kmsg.ListOffsetsRequest) map[partitionRef]bool {
-	seen := map[partitionRef]bool{}
+// repeatedPartitions lists the partitions that a request names more than once, with the first entry that does: it answers.
+func repeatedPartitions(req *kmsg.ListOffsetsRequest) map[partitionRef]*kmsg.ListOffsetsRequestTopic {
+	first, repeated := map[partitionRef]*kmsg.ListOffsetsRequestTopic{}, map[partitionRef]*kmsg.ListOffsetsRequestTopic{}
 	for i := range req.Topics {
-		for j := range req.Topics[i].Partitions {
-			ref := partitionRef{req.Topics[i].Topic, req.Topics[i].Partitions[j].Partition}
-			_, again := seen[ref]
-			seen[ref] = again
+		t := &req.Topics[i]
+		for j := range t.Partitions {
+			ref := partitionRef{t.Topic, t.Partitions[j].Partition}
+			if at, again := first[ref]; again {
+				repeated[ref] = at
+			} else {
+				first[ref] = t
+			}
 		}
 	}
-	return seen
+	return repeated
 }
 
-func (a *API) listTopicOffsets(ctx context.Context, version int16, in *kmsg.ListOffsetsRequestTopic, out *kmsg.ListOffsetsResponseTopic, topic *bridge.Topic, err error, repeated map[partitionRef]bool) {
-	// Never from memory: a client may have written, by whatever way, just before it asks.
-	var bounds []bridge.Bounds
-	if topic != nil {
-		bounds, err = a.Bridge.Bounds(ctx, topic)
-	}
+func (a *API) listTopicOffsets(
+	ctx context.Context, version int16, in *kmsg.ListOffsetsRequestTopic, out *kmsg.ListOffsetsResponseTopic,
+	known *topicBounds, repeated map[partitionRef]*kmsg.ListOffsetsRequestTopic,
+) {
+	topic, bounds, err := known.topic, known.partitions, known.err
 	search := offsetSearch{api: a, topic: topic, stamp: mapping.RecordTimestamp}
 	if topic != nil && err == nil {
 		var settings *topicconfig.Effective
@@ -101,14 +108,16 @@ func (a *API) listTopicOffsets(ctx context.Context, version int16, in *kmsg.List
 		o := kmsg.NewListOffsetsResponseTopicPartition()
 		o.Partition, o.Timestamp, o.Offset, o.LeaderEpoch = p.Partition, -1, -1, -1
 		switch known := topic != nil && p.Partition >= 0 && p.Partition < topic.Partitions; {
-		case repeated[partitionRef{in.Topic, p.Partition}]:
-			if answered[p.Partition] {
+		case repeated[partitionRef{in.Topic, p.Partition}] != nil:
+			if repeated[partitionRef{in.Topic, p.Partition}] != in || answered[p.Partition] {
 				continue
 			}
 			answered[p.Partition] = true
 			o.ErrorCode = invalidRequest
 		case err == nil && (!known || int(p.Partition) >= len(bounds)):
 			o.ErrorCode = unknownTopicOrPartition
+		case err == nil && p.CurrentLeaderEpoch < noEpoch:
+			o.ErrorCode = fencedLeaderEpoch // which a Fetch takes for none
 		case err == nil && checkEpoch(p.CurrentLeaderEpoch) != none:
 			o.ErrorCode = checkEpoch(p.CurrentLeaderEpoch)
 		case !mayAsk(version, p.Timestamp):

@@ -117,8 +117,16 @@ func (a *API) describeNamed(ctx context.Context, conn *server.Conn, req *kmsg.Me
 		return server.Reply{}, err
 	}
 	resp := a.metadataResponse(conn, req)
+	described := make(map[bridge.TopicID]struct{}, len(refs))
 	for _, ref := range refs {
-		resp.Topics = append(resp.Topics, a.metadataTopic(req, ref, view, failed))
+		out := a.metadataTopic(req, ref, view, failed)
+		if out.ErrorCode == none {
+			if _, again := described[out.TopicID]; again {
+				continue // by its id, and by its name
+			}
+			described[out.TopicID] = struct{}{}
+		}
+		resp.Topics = append(resp.Topics, out)
 	}
 	return server.NewReservedReply(resp, release), nil
 }
@@ -152,6 +160,7 @@ func refuseMetadata(req *kmsg.MetadataRequest) *kmsg.MetadataResponse {
 	resp := kmsg.NewPtrMetadataResponse()
 	resp.Version = req.Version
 	resp.ControllerID = -1
+	resp.ErrorCode = code // v13
 	for i := range req.Topics {
 		t := kmsg.NewMetadataResponseTopic()
 		t.ErrorCode, t.Topic, t.TopicID = code, kmsg.StringPtr(""), req.Topics[i].TopicID
@@ -212,6 +221,9 @@ func (a *API) metadataTopic(req *kmsg.MetadataRequest, ref topicRef, view *bridg
 	out := kmsg.NewMetadataResponseTopic()
 	if byName := ref.id == (bridge.TopicID{}); byName {
 		out.Topic = kmsg.StringPtr(ref.name)
+		if req.IncludeTopicAuthorizedOperations {
+			out.AuthorizedOperations = topicOperations // of a topic that is missing, too
+		}
 		if bridge.ValidateTopicName(ref.name) != nil {
 			out.ErrorCode = invalidTopicException
 			return out

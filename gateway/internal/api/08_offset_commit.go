@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -22,6 +23,7 @@ import (
 func (a *API) offsetCommit(ctx context.Context, _ *server.Conn, req *kmsg.OffsetCommitRequest) (kmsg.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
+	req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.OffsetCommitRequestTopic) bool { return len(t.Partitions) == 0 }) // not answered
 	view, err := a.groupTopics(ctx, commitRefs(req))
 	resp, places, commit := a.checkCommit(req, view, err)
 	if len(commit.Offsets) == 0 {

@@ -56,7 +56,7 @@ func (a *API) coordinator(conn *server.Conn, req *kmsg.FindCoordinatorRequest, k
 	case kind == coordinatorTransaction:
 		// Fatal at once in Java and librdkafka. After a retriable code initTransactions() would spin for ever.
 		c.ErrorCode, c.ErrorMessage = transactionalIDAuthFailed, message("transactions are not supported")
-	case kind == coordinatorShare:
+	case kind == coordinatorShare && req.Version >= 4:
 		c.ErrorCode, c.ErrorMessage = invalidRequest, message("")
 	default:
 		c.ErrorCode, c.ErrorMessage = invalidRequest, message(textMalformed)

@@ -64,7 +64,7 @@ func (a *API) describedGroup(req *kmsg.DescribeGroupsRequest, group string, d co
 		out.ErrorCode, out.ErrorMessage = groupIDNotFound, message("Group %s not found.", group)
 	}
 	out.State, out.ProtocolType, out.Protocol = d.State.String(), d.ProtocolType, d.Protocol
-	if req.IncludeAuthorizedOperations && !missing {
+	if req.IncludeAuthorizedOperations && out.ErrorCode == none {
 		out.AuthorizedOperations = groupOperations
 	}
 	out.Members = make([]kmsg.DescribeGroupsResponseGroupMember, len(d.Members))

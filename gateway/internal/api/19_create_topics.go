@@ -83,6 +83,12 @@ func (a *API) createTopics(ctx context.Context, _ *server.Conn, req *kmsg.Create
 			resp.Topics = append(resp.Topics, refusedTopic(t.Topic, refuse(invalidRequest, textDuplicateTopic)))
 			continue
 		}
+		if req.TimeoutMillis <= 0 { // and nothing is done
+			late := refusedTopic(t.Topic, &refusal{code: requestTimedOut})
+			late.ErrorMessage = nil
+			resp.Topics = append(resp.Topics, late)
+			continue
+		}
 		if viewErr != nil {
 			resp.Topics = append(resp.Topics, refusedTopic(t.Topic, a.refusalOf(opCreateTopics, viewErr)))
 			continue

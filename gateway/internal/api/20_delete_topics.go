@@ -30,6 +30,12 @@ func (a *API) deleteTopics(ctx context.Context, _ *server.Conn, req *kmsg.Delete
 		count[refOf(&topics[i])]++
 	}
 	view, err := a.Bridge.Topics(ctx)
+	twice := map[bridge.TopicID]bool{} // to be deleted by id and by name
+	for ref := range count {
+		if id := idOf(view, ref.name); id != (bridge.TopicID{}) && count[topicRef{id: id}] > 0 {
+			twice[id] = true
+		}
+	}
 	for i := range topics {
 		t := &topics[i]
 		ref := refOf(t)
@@ -38,7 +44,7 @@ func (a *API) deleteTopics(ctx context.Context, _ *server.Conn, req *kmsg.Delete
 		switch n := count[ref]; {
 		case n == 0: // a repeated topic, answered at its first place
 			continue
-		case ref == topicRef{}:
+		case t.Topic == nil && ref.id == bridge.TopicID{}:
 			out.ErrorCode, out.ErrorMessage = invalidRequest, message("Neither topic name nor id were specified.")
 		case t.Topic != nil && ref.id != bridge.TopicID{}:
 			out.ErrorCode, out.ErrorMessage = invalidRequest, message("You may not specify both topic name and topic id.")
@@ -49,9 +55,16 @@ func (a *API) deleteTopics(ctx context.Context, _ *server.Conn, req *kmsg.Delete
 				text = "Duplicate topic id."
 			}
 			out.ErrorCode, out.ErrorMessage = invalidRequest, &text
+		case req.TimeoutMillis <= 0:
+			out.ErrorCode = requestTimedOut // and nothing is done
 		case err != nil:
 			out.ErrorCode = a.code(opDeleteTopics, err, false)
 			out.ErrorMessage = errorText(out.ErrorCode)
+		case t.Topic == nil && twice[ref.id]:
+			continue // answered where it is named
+		case t.Topic != nil && twice[idOf(view, *t.Topic)]:
+			out.TopicID = idOf(view, *t.Topic)
+			out.ErrorCode, out.ErrorMessage = invalidRequest, message("The provided topic name maps to an ID that was already supplied.")
 		default:
 			a.deleteTopic(ctx, view, ref, &out)
 		}
@@ -78,6 +91,17 @@ func refOf(t *kmsg.DeleteTopicsRequestTopic) topicRef {
 		ref.name = *t.Topic
 	}
 	return ref
+}
+
+// idOf is the id of a topic that is there, or zero.
+func idOf(view *bridge.TopicView, name string) bridge.TopicID {
+	if view == nil {
+		return bridge.TopicID{}
+	}
+	if t, ok := view.ByName(name); ok {
+		return t.ID
+	}
+	return bridge.TopicID{}
 }
 
 func (a *API) deleteTopic(ctx context.Context, view *bridge.TopicView, ref topicRef, out *kmsg.DeleteTopicsResponseTopic) {

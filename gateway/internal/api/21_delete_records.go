@@ -49,6 +49,9 @@ func topicDeletions(req *kmsg.DeleteRecordsRequest) []topicDeletion {
 	topicAt, partitionAt := map[string]int{}, map[partitionRef]int{}
 	for i := range req.Topics {
 		in := &req.Topics[i]
+		if len(in.Partitions) == 0 {
+			continue // not answered
+		}
 		at, named := topicAt[in.Topic]
 		if !named {
 			at = len(topics)

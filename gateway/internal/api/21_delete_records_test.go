@@ -11,8 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/iggy-kafka/iggy-kafka/bridge/bridgetest"
 )
 
 // deleteRecordsRequest asks for deletions up to the offsets of parts; parts of one topic that follow each other share its entry.
@@ -296,13 +294,7 @@ func TestDeleteRecordsOfRecreatedTopic(t *testing.T) {
 
 // What is not done in time is answered 7, and may be done later.
 func TestDeleteRecordsTimeout(t *testing.T) {
-	iggy := startIggy(t)
-	proxy, err := bridgetest.StartProxy(iggy.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Close)
-	gw := start(t, setup{iggyAddr: proxy.Addr()})
+	gw, proxy, _ := behindProxy(t)
 	c := gw.dial(t)
 	topic := gw.newTopic(t, 1)
 	c.produce(topic, 0, stamped(1, 2, 3))

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
@@ -26,21 +25,17 @@ func (a *API) offsetForLeaderEpoch(ctx context.Context, _ *server.Conn, req *kms
 	ctx, cancel := context.WithTimeout(ctx, listOffsetsTimeout)
 	defer cancel()
 	resp := newEpochEnds(req)
-	view, err := a.Bridge.Topics(ctx)
-	var group errgroup.Group
-	group.SetLimit(askTogether)
+	topics := a.boundsOf(ctx, func(yield func(string) bool) {
+		for i := range req.Topics {
+			if !yield(req.Topics[i].Topic) {
+				return
+			}
+		}
+	})
 	for i := range req.Topics {
 		in, out := &req.Topics[i], &resp.Topics[i]
-		var topic *bridge.Topic
-		if err == nil {
-			topic, _ = view.ByName(in.Topic)
-		}
-		group.Go(func() error {
-			a.topicEpochEnds(ctx, in, out, topic, err)
-			return nil
-		})
+		a.topicEpochEnds(in, out, topics[in.Topic])
 	}
-	_ = group.Wait() // every partition has its own code
 	return resp, nil
 }
 
@@ -61,20 +56,18 @@ func newEpochEnds(req *kmsg.OffsetForLeaderEpochRequest) *kmsg.OffsetForLeaderEp
 	return resp
 }
 
-func (a *API) topicEpochEnds(ctx context.Context, in *kmsg.OffsetForLeaderEpochRequestTopic, out *kmsg.OffsetForLeaderEpochResponseTopic, topic *bridge.Topic, err error) {
-	var bounds []bridge.Bounds
-	if topic != nil {
-		bounds, err = a.Bridge.Bounds(ctx, topic)
-	}
+func (a *API) topicEpochEnds(
+	in *kmsg.OffsetForLeaderEpochRequestTopic, out *kmsg.OffsetForLeaderEpochResponseTopic, known *topicBounds,
+) {
 	for i := range in.Partitions {
 		p, o := &in.Partitions[i], &out.Partitions[i]
 		switch {
-		case err != nil:
-			o.ErrorCode = a.code(opListOffsets, err, false)
-		case topic == nil || p.Partition < 0 || int(p.Partition) >= len(bounds):
+		case known.err != nil:
+			o.ErrorCode = a.code(opOffsetForLeaderEpoch, known.err, false)
+		case p.Partition < 0 || int(p.Partition) >= len(known.partitions):
 			o.ErrorCode = unknownTopicOrPartition
 		default:
-			epochEnd(p, o, bounds[p.Partition])
+			epochEnd(p, o, known.partitions[p.Partition])
 		}
 	}
 }

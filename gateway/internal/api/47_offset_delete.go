@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -22,6 +23,7 @@ func (a *API) offsetDelete(ctx context.Context, _ *server.Conn, req *kmsg.Offset
 	defer cancel()
 	resp := kmsg.NewPtrOffsetDeleteResponse()
 	resp.Version = req.Version
+	req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.OffsetDeleteRequestTopic) bool { return len(t.Partitions) == 0 }) // not answered
 	refs := make([]topicRef, len(req.Topics))
 	for i := range req.Topics {
 		refs[i].name = req.Topics[i].Topic

@@ -32,7 +32,7 @@ func (a *API) describeCluster(_ context.Context, conn *server.Conn, req *kmsg.De
 	if req.Version >= 1 && req.EndpointType != endpointBrokers {
 		if req.EndpointType == endpointControllers {
 			resp.ErrorCode = mismatchedEndpointType
-			resp.ErrorMessage = message("The request was sent to an endpoint of the wrong type.")
+			resp.ErrorMessage = message("The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER")
 		} else {
 			resp.ErrorCode = unsupportedEndpointType
 			resp.ErrorMessage = message("Unsupported endpoint type %d", req.EndpointType)

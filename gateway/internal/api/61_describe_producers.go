@@ -28,50 +28,64 @@ const (
 )
 
 func (a *API) describeProducers(ctx context.Context, _ *server.Conn, req *kmsg.DescribeProducersRequest) (server.Reply, error) {
-	asking, cancel := context.WithTimeout(ctx, describeProducersTimeout)
-	defer cancel()
-	view, err := a.Bridge.Topics(asking)
 	resp := newDescribeProducers(req)
-	var group errgroup.Group
-	group.SetLimit(askTogether)
-	// A partition that is named again is not looked up again, and shares the answer: few bytes could ask for very many.
-	first := map[partitionRef]*kmsg.DescribeProducersResponseTopicPartition{}
-	type pair struct {
-		to, from *kmsg.DescribeProducersResponseTopicPartition
+	a.fillProducers(ctx, resp)
+	release, err := a.reserve(ctx, describeProducersSize(resp))
+	if err != nil {
+		return server.Reply{}, err
 	}
-	var again []pair
+	return server.NewReservedReply(resp, release), nil
+}
+
+// describedPartition is a partition that a request asks about, and the answer.
+type describedPartition struct {
+	topic     *bridge.Topic
+	partition int32
+	code      int16
+	producers []kmsg.DescribeProducersResponseTopicPartitionActiveProducer
+}
+
+// fillProducers answers each partition. One that is named again is not looked up again, and shares the answer: few bytes could ask
+// for very many.
+func (a *API) fillProducers(ctx context.Context, resp *kmsg.DescribeProducersResponse) {
+	ctx, cancel := context.WithTimeout(ctx, describeProducersTimeout)
+	defer cancel()
+	view, err := a.Bridge.Topics(ctx)
+	described := map[partitionRef]*describedPartition{}
 	for i := range resp.Topics {
 		out := &resp.Topics[i]
 		t, no := a.describedTopic(view, err, out.Topic)
 		for j := range out.Partitions {
 			p := &out.Partitions[j]
-			ref := partitionRef{out.Topic, p.Partition}
 			switch {
 			case no != nil:
 				p.ErrorCode, p.ErrorMessage = no.code, &no.text
 			case p.Partition < 0 || p.Partition >= t.Partitions:
 				p.ErrorCode = unknownTopicOrPartition
 			case a.isInternal(t.Name): // the gateway's own topics have no such producers
-			case first[ref] != nil:
-				again = append(again, pair{p, first[ref]})
 			default:
-				first[ref] = p
-				group.Go(func() error {
-					a.describePartition(asking, t, p)
-					return nil
-				})
+				described[partitionRef{out.Topic, p.Partition}] = &describedPartition{topic: t, partition: p.Partition}
 			}
 		}
 	}
+	var group errgroup.Group
+	group.SetLimit(askTogether)
+	for _, d := range described {
+		group.Go(func() error {
+			a.describePartition(ctx, d)
+			return nil
+		})
+	}
 	_ = group.Wait() // every partition has its own code
-	for _, p := range again {
-		p.to.ErrorCode, p.to.ActiveProducers = p.from.ErrorCode, p.from.ActiveProducers
+	for i := range resp.Topics {
+		out := &resp.Topics[i]
+		for j := range out.Partitions {
+			p := &out.Partitions[j]
+			if d := described[partitionRef{out.Topic, p.Partition}]; d != nil {
+				p.ErrorCode, p.ActiveProducers = d.code, d.producers
+			}
+		}
 	}
-	release, err := a.reserve(ctx, describeProducersSize(resp))
-	if err != nil {
-		return server.Reply{}, err
-	}
-	return server.NewReservedReply(resp, release), nil
 }
 
 // newDescribeProducers lays out the answer: a place for each partition.
@@ -108,15 +122,15 @@ func (a *API) describedTopic(view *bridge.TopicView, err error, name string) (*b
 }
 
 // describePartition lists the producers of one partition.
-func (a *API) describePartition(ctx context.Context, t *bridge.Topic, p *kmsg.DescribeProducersResponseTopicPartition) {
-	known, err := a.Bridge.Producers(ctx, t, p.Partition)
+func (a *API) describePartition(ctx context.Context, d *describedPartition) {
+	known, err := a.Bridge.Producers(ctx, d.topic, d.partition)
 	if err != nil {
-		p.ErrorCode = a.code(opDescribeProducers, err, false)
+		d.code = a.code(opDescribeProducers, err, false)
 		return
 	}
-	p.ActiveProducers = make([]kmsg.DescribeProducersResponseTopicPartitionActiveProducer, len(known))
+	d.producers = make([]kmsg.DescribeProducersResponseTopicPartitionActiveProducer, len(known))
 	for i := range known {
-		out := &p.ActiveProducers[i]
+		out := &d.producers[i]
 		out.Default()
 		out.ProducerID, out.ProducerEpoch = known[i].ID, int32(known[i].Epoch)
 		out.LastSequence, out.LastTimestamp = known[i].LastSequence, known[i].LastTimestamp

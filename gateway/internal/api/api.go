@@ -100,6 +100,7 @@ type API struct {
 	encoder  *recordcodec.Encoder
 	configs  *topicconfig.Table
 	ids      *producers.IDs
+	fetching *budget.Budget
 	sessions *fetchsession.Cache
 	buffers  bufferPool
 	settings settingsCache
@@ -113,8 +114,9 @@ type API struct {
 type rareLog struct{ next atomic.Int64 }
 
 func (r *rareLog) allow(now time.Time) bool {
-	next := r.next.Load()
-	return now.UnixNano() >= next && r.next.CompareAndSwap(next, now.Add(time.Second).UnixNano())
+	next, at := r.next.Load(), now.UnixNano()
+	wait := next - at // longer than the pause: the clock was set back since
+	return (wait <= 0 || wait > int64(time.Second)) && r.next.CompareAndSwap(next, at+int64(time.Second))
 }
 
 // leaderEpoch is the only epoch there is while one gateway leads every partition.
@@ -132,7 +134,8 @@ func New(cfg Config, deps Deps) *API {
 		configs: topicconfig.NewTable(), defaults: topicconfig.Default(),
 		ids: producers.NewIDs(cfg.NodeID, deps.ReserveIDs),
 	}
-	a.sessions = newFetchSessions(&deps)
+	a.fetching = newFetching(&deps)
+	a.sessions = newFetchSessions(&deps, a.fetching)
 	a.handlers = a.table()
 	if deps.Bridge == nil {
 		a.detach()

@@ -267,11 +267,9 @@ func TestProduceByIDAfterDeletion(t *testing.T) {
 	if code := byID(old); code != codeUnknownTopicID {
 		t.Errorf("deleted: error %d", code)
 	}
-	for deadline := time.Now().Add(patience); ask[*kmsg.MetadataResponse](c, metadataRequest(12, "again")).Topics[0].ErrorCode != codeUnknownTopic; {
-		if time.Now().After(deadline) {
-			t.Fatal("the topic does not go")
-		}
-	}
+	until(t, "the topic goes", func() bool {
+		return ask[*kmsg.MetadataResponse](c, metadataRequest(12, "again")).Topics[0].ErrorCode == codeUnknownTopic
+	})
 	id := c.create("again", 1)
 	if code := byID(old); code != codeUnknownTopicID {
 		t.Errorf("the old id: error %d", code)

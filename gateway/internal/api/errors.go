@@ -85,6 +85,7 @@ const (
 	opProduce operation = iota
 	opFetch
 	opListOffsets
+	opOffsetForLeaderEpoch
 	opMetadata
 	opCreateTopics
 	opDeleteTopics
@@ -124,7 +125,7 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 		return notLeaderOrFollower
 	case bridge.IsUnknownOutcome(err), deadline, admin && errors.Is(err, context.DeadlineExceeded):
 		switch op {
-		case opFetch, opListOffsets, opDescribeProducers:
+		case opFetch, opListOffsets, opOffsetForLeaderEpoch, opDescribeProducers:
 			return notLeaderOrFollower
 		case opGroups:
 			return coordinatorNotAvailable
@@ -132,7 +133,7 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 		return requestTimedOut
 	case bridge.IsRetryable(err), errors.Is(err, coordinator.ErrLoadInProgress):
 		switch op {
-		case opProduce, opFetch, opListOffsets, opDeleteRecords, opDescribeProducers:
+		case opProduce, opFetch, opListOffsets, opOffsetForLeaderEpoch, opDeleteRecords, opDescribeProducers:
 			return notLeaderOrFollower
 		case opMetadata:
 			return leaderNotAvailable

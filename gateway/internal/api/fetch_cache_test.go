@@ -60,7 +60,8 @@ func TestFetchSessionOnAnotherConnection(t *testing.T) {
 	}
 }
 
-// A session that could take more than a part of the decode budget is not made: its client is answered in full each time.
+// A session that could take more than a part of what all fetches may hold is not made: its client is answered in full each
+// time.
 func TestFetchSessionTooLarge(t *testing.T) {
 	gw := start(t, setup{budget: 2 << 20})
 	c := gw.dial(t)
@@ -90,4 +91,23 @@ func TestFetchSessionTooLarge(t *testing.T) {
 	if id := session(2000); id != 0 {
 		t.Error("a session of 2,000")
 	}
+}
+
+// What a fetch holds of its partitions is bounded without a session as well: one that names more than there is ever room for
+// is not answered.
+func TestFetchOfTooManyPartitions(t *testing.T) {
+	gw := start(t, setup{budget: 1 << 20})
+	topic := gw.newTopic(t, 1)
+	parts := make([]part, 5000)
+	for i := range parts {
+		parts[i] = part{topic: topic, partition: int32(i)}
+	}
+	for _, epoch := range []int32{-1, 0} {
+		req := fetchRequest(parts...)
+		req.SessionEpoch = epoch
+		c := gw.dial(t)
+		c.send(req)
+		c.expectClosed()
+	}
+	gw.dial(t).produce(topic, 0, batch("v"))
 }

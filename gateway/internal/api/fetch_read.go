@@ -121,9 +121,7 @@ func (f *fetchRun) poll(ctx context.Context, ready []*fetchItem, quiet [][]*fetc
 	}
 	_ = group.Wait() // every item has its own code
 	for _, items := range quiet {
-		for _, it := range items {
-			f.look(it)
-		}
+		f.look(items)
 	}
 }
 
@@ -214,7 +212,7 @@ func (f *fetchRun) readPartition(ctx context.Context, it *fetchItem) {
 		if m.Count == 0 { // the partition went back: what is known of it is void
 			m.Release()
 			f.askAbout(ctx, []*fetchItem{it})
-			f.look(it)
+			f.look([]*fetchItem{it})
 			return
 		}
 		if first := int64(iggywire.MessageOffset(m.Messages)); first > position && it.records == nil {

@@ -64,7 +64,6 @@ func (f *fetchRun) notice(watch *bridge.Watch) {
 		}
 		if gone {
 			it.code = unknownTopicOrPartition
-			f.failed = true
 		}
 	}
 }
@@ -72,10 +71,13 @@ func (f *fetchRun) notice(watch *bridge.Watch) {
 // enough takes in what is known of the partitions, and says whether it makes an answer: an error, min_bytes, or nothing
 // that more could come of.
 func (f *fetchRun) enough() bool {
+	f.look(f.live)
 	var bytes int64
 	for _, it := range f.live {
-		f.look(it)
-		if it.code == none && it.available() > 0 {
+		switch {
+		case it.code != none:
+			return true
+		case it.available() > 0:
 			bytes += min(it.availableBytes(), int64(max(it.MaxBytes, 0)))
 			bytes = max(bytes, 1)
 		}
@@ -83,20 +85,38 @@ func (f *fetchRun) enough() bool {
 	return f.failed || len(f.live) == 0 || bytes >= int64(f.req.MinBytes) && (bytes > 0 || f.req.MinBytes <= 0)
 }
 
-func (f *fetchRun) look(it *fetchItem) {
-	if it.topic == nil || it.code != none {
+// look takes in what is known of partitions, and answers for those whose offset is not where it can be.
+func (f *fetchRun) look(items []*fetchItem) {
+	for len(items) > 0 {
+		topic, n := items[0].topic, 1
+		for n < len(items) && items[n].topic == topic {
+			n++
+		}
+		if topic != nil {
+			f.api.Bridge.LookAtBounds(topic, func(known func(int32) (bridge.Bounds, bool)) {
+				for _, it := range items[:n] {
+					it.learn(known(it.Partition))
+				}
+			})
+		}
+		for _, it := range items[:n] {
+			if topic != nil && it.code == none && (it.Offset < 0 || it.asked && it.misplaced()) {
+				it.code = offsetOutOfRange
+			}
+		}
+		items = items[n:]
+	}
+}
+
+// learn takes in what is known of the partition; ok is false if that is not enough.
+func (it *fetchItem) learn(bounds bridge.Bounds, ok bool) {
+	if !ok || it.code != none {
 		return
 	}
-	if bounds, ok := f.api.Bridge.KnownBounds(it.topic, it.Partition); ok {
-		if !it.known {
-			it.first = bounds
-		}
-		it.bounds, it.known = bounds, true
+	if !it.known {
+		it.first = bounds
 	}
-	if it.Offset < 0 || it.asked && it.misplaced() {
-		it.code = offsetOutOfRange
-		f.failed = true
-	}
+	it.bounds, it.known = bounds, true
 }
 
 // available is how many records there are from the offset on.
@@ -205,7 +225,6 @@ func (f *fetchRun) dropGone() {
 			if f.req.Version >= fetchIDsSince && it.Resolved == "" {
 				it.code = unknownTopicID
 			}
-			f.failed = true
 		}
 	}
 }

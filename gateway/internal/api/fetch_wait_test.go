@@ -172,6 +172,50 @@ func TestFetchMissingWaits(t *testing.T) {
 	}
 }
 
+// A fetch that waits holds nothing of the budgets for requests, in a session or not: idle consumers must not keep producers
+// waiting. What it holds has a budget of its own.
+func TestFetchWaitsWithoutItsRequest(t *testing.T) {
+	const partitions = 4000 // of which one is there
+	gw := start(t, setup{})
+	c := gw.dial(t)
+	topic := gw.newTopic(t, 1)
+	id := int32(0)
+	for _, tc := range []struct {
+		name  string
+		epoch int32
+		named bool
+		least int64 // bytes for a partition
+	}{
+		{"no session", -1, true, 200},
+		{"a session begins", 0, true, 300},
+		{"it goes on", 1, false, 200},
+		{"everything is named again", 2, true, 200},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			parts := make([]part, partitions)
+			for i := range parts {
+				parts[i] = part{topic: topic, partition: int32(i), offset: c.latest(topic, 0)}
+			}
+			if !tc.named {
+				parts = parts[:1]
+			}
+			req := fetchRequest(parts...)
+			req.SessionID, req.SessionEpoch, req.MaxWaitMillis = id, tc.epoch, long
+			waiting := gw.dial(t)
+			waiting.send(req)
+			until(t, "the fetch waits, without its request", func() bool {
+				return gw.budgets["fetching"].Used() >= partitions*tc.least && gw.budgets["decode"].Used() == 0 && gw.budgets["frame"].Used() == 0
+			})
+			c.produce(topic, 0, batch("v"))
+			resp := next[*kmsg.FetchResponse](waiting)
+			if resp.ErrorCode != 0 || len(resp.Topics) != 1 {
+				t.Errorf("error %d, %d topics", resp.ErrorCode, len(resp.Topics))
+			}
+			id = resp.SessionID
+		})
+	}
+}
+
 // A fetch that waits does not keep the connection's later requests from being written, and answers stay in order; a
 // client that goes takes its wait with it (the leak check sees to that).
 func TestFetchWaitsBesideProduce(t *testing.T) {

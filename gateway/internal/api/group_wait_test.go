@@ -52,11 +52,7 @@ func TestWaitingJoinHoldsNoBudget(t *testing.T) {
 	metadata := append(subscription("t"), bytes.Repeat([]byte("u"), 60<<10)...)
 	parked := gw.parkedJoin(t, "g", metadata)
 	for _, name := range []string{"decode", "frame"} {
-		for deadline := time.Now().Add(patience); gw.budgets[name].Used() != 0; {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s budget: %d bytes are held by who waits", name, gw.budgets[name].Used())
-			}
-		}
+		until(t, "who waits holds nothing of the "+name+" budget", func() bool { return gw.budgets[name].Used() == 0 })
 	}
 	for range 100 { // reuse of the frame's buffer would show
 		ask[*kmsg.MetadataResponse](gw.dial(t), metadataRequest(12, strings.Repeat("x", 60<<10)))

@@ -168,6 +168,7 @@ func openGateway(s setup) (*gateway, error) {
 		s.deps(&deps)
 	}
 	gw.api = api.New(cfg, deps)
+	gw.budgets["fetching"] = gw.api.Fetching()
 	gw.server = server.New(server.Config{
 		Table: table, Logger: log, MaxConnections: 256, MaxInFlight: 64,
 		MaxFrameSize: 100 << 20, MaxResponseSize: int64(cfg.MaxResponseSize),
@@ -262,6 +263,16 @@ func (gw *gateway) close() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// until waits for what others bring about.
+func until(tb testing.TB, what string, reached func() bool) {
+	tb.Helper()
+	for deadline := time.Now().Add(patience); !reached(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatalf("not within %v: %s", patience, what)
+		}
+	}
 }
 
 // logBuffer holds what was logged.

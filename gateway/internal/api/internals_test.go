@@ -19,6 +19,9 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 )
 
+// Fetching is for tests that look at what Fetch requests hold.
+func (a *API) Fetching() *budget.Budget { return a.fetching }
+
 // However a Fetch divides its bytes: together no more than the limit, nobody more than it has use for, and whoever gets
 // something gets a message at least. When all can have that much, nobody gets less than an equal part as far as it has
 // use for it, and nothing is left that somebody wants. The first gets something in any case.
@@ -135,4 +138,19 @@ func TestBufferPool(t *testing.T) {
 	}
 	p.put(nil)
 	p.put(make([]byte, 10))
+}
+
+// One line a second, also when the clock is set back by an hour.
+func TestRareLogAndTheClock(t *testing.T) {
+	var r rareLog
+	now := time.Unix(1_700_000_000, 0)
+	for _, step := range []struct {
+		by   time.Duration
+		want bool
+	}{{0, true}, {999 * time.Millisecond, false}, {time.Millisecond, true}, {-time.Hour, true}, {999 * time.Millisecond, false}, {time.Millisecond, true}} {
+		now = now.Add(step.by)
+		if got := r.allow(now); got != step.want {
+			t.Errorf("after %v: %v", step.by, got)
+		}
+	}
 }

@@ -13,8 +13,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
-	"github.com/iggy-kafka/iggy-kafka/bridge/bridgetest"
-	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
 )
@@ -22,21 +20,7 @@ import (
 // TestListOffsetsPolls: a search by timestamp finds what a scan from the start finds, where timestamps go backwards by as
 // much as a search allows for, and its polls grow with the logarithm of the partition.
 func TestListOffsetsPolls(t *testing.T) {
-	iggy, err := embedded.Start(t.Context(), embedded.Config{InMemory: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := iggy.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	proxy, err := bridgetest.StartProxy(iggy.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Close)
-	gw := start(t, setup{iggyAddr: proxy.Addr()})
+	gw, proxy, _ := behindProxy(t)
 	c := gw.dial(t)
 	for _, tc := range []struct{ records, queries int }{
 		{1, 5}, {2, 5}, {1000, 50}, {2001, 50}, {2002, 50}, {3003, 300}, {10_000, 200}, {1 << 18, 100},

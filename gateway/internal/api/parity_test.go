@@ -93,11 +93,7 @@ func (p *parity) park(name string, req kmsg.Request) (answered func()) {
 // waitFor asks until the answer is as wanted.
 func (p *parity) waitFor(req *kmsg.DescribeGroupsRequest, wanted func(*kmsg.DescribeGroupsResponse) bool) {
 	p.Helper()
-	for deadline := time.Now().Add(patience); !wanted(ask[*kmsg.DescribeGroupsResponse](p.client, req)); {
-		if time.Now().After(deadline) {
-			p.Fatal("what is waited for does not come")
-		}
-	}
+	until(p.T, "the groups are as wanted", func() bool { return wanted(ask[*kmsg.DescribeGroupsResponse](p.client, req)) })
 }
 
 func (p *parity) compare(name string, req kmsg.Request, resp kmsg.Response) {

@@ -42,6 +42,8 @@ type batchRefusal struct {
 	records  []kmsg.ProduceResponseTopicPartitionErrorRecord // v8+
 	text     *string                                         // v8+
 	logStart bool                                            // the answer names the log start, as Kafka's does once it has looked into the batch
+	// decompressed is how many bytes were decompressed to find that out, at most.
+	decompressed int
 }
 
 func (r *batchRefusal) fill(out *kmsg.ProduceResponseTopicPartition) {
@@ -98,7 +100,9 @@ func (a *API) decodeForProduce(ctx context.Context, version int16, to *batchTarg
 		}
 		if err != nil {
 			a.DecodeBudget.Release(need)
-			return nil, decodeRefusal(err)
+			no := decodeRefusal(err)
+			no.decompressed = limits.MaxBytes
+			return nil, no
 		}
 		if size := int64(batch.Bytes()) + int64(mapping.MessagesSize(batch)); size > need { // many small headers
 			batch.Release()
@@ -106,16 +110,17 @@ func (a *API) decodeForProduce(ctx context.Context, version int16, to *batchTarg
 			need = size
 			continue
 		}
+		var out *messageBatch
 		if len(records) < len(sent) { // a broker drops in silence what is no batch; nothing that was sent is dropped here
-			batch.Release()
-			a.DecodeBudget.Release(need)
-			return nil, &batchRefusal{code: invalidRecord}
+			no = &batchRefusal{code: invalidRecord}
+		} else {
+			out, no = a.mapBatch(batch, to, need)
 		}
-		out, no := a.mapBatch(batch, to, need)
-		batch.Release()
 		if no != nil {
+			no.decompressed = batch.Bytes()
 			a.DecodeBudget.Release(need)
 		}
+		batch.Release()
 		return out, no
 	}
 }

@@ -9,33 +9,11 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/iggy-kafka/iggy-kafka/bridge/bridgetest"
-	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
 )
 
 // What a producer is told when the way to Iggy fails around its write: 0 with the right offset when that can be found out
 // in time, 6 when surely nothing was written, 7 when nobody can know; and that sending the batch again is safe in each
 // case.
-
-// behindProxy starts a gateway with a proxy between it and Iggy.
-func behindProxy(t *testing.T) (*gateway, *bridgetest.Proxy, *embedded.Server) {
-	t.Helper()
-	iggy := startIggy(t)
-	proxy, err := bridgetest.StartProxy(iggy.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Close)
-	return start(t, setup{iggyAddr: proxy.Addr()}), proxy, iggy
-}
-
-func script(t *testing.T, p *bridgetest.Proxy, text string) {
-	t.Helper()
-	if err := p.Script(text); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // outcome writes one batch within timeoutMillis and returns what was answered, as error at offset (log append time).
 func outcome(c *client, topic string, b []byte, timeoutMillis int32) string {

@@ -17,7 +17,7 @@ import (
 
 const (
 	noTimestamp = -1
-	// maxErrorRecords is how many refused records an answer lists; a broker lists all.
+	// maxErrorRecords is how many refused records an answer lists, of all partitions together; a broker lists all.
 	maxErrorRecords = 1000
 	// shownErrorRecords is how many of them the text for the whole batch repeats.
 	shownErrorRecords = 3

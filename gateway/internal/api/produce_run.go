@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -30,6 +31,7 @@ type produceRun struct {
 	view     *bridge.TopicView
 	viewErr  error
 	left     int // decompressed bytes that this request may still bring
+	listed   int // refused records that the answer lists
 	seen     map[partitionRef]struct{}
 }
 
@@ -37,7 +39,7 @@ type produceRun struct {
 // with the topic all the same if it may be written to later.
 func (r *produceRun) topic(in *kmsg.ProduceRequestTopic) (*bridge.Topic, *topicconfig.Effective, int16) {
 	a := r.api
-	if r.req.Version < produceByID && (bridge.ValidateTopicName(in.Topic) != nil || a.isInternal(in.Topic)) {
+	if r.req.Version < produceByID && a.isInternal(in.Topic) {
 		return nil, nil, invalidTopicException
 	}
 	if r.viewErr != nil {
@@ -66,6 +68,9 @@ func (r *produceRun) partition(ctx context.Context, to *batchTarget, records []b
 	}
 	batch, no := a.decodeForProduce(ctx, r.req.Version, to, records)
 	if no != nil {
+		r.left -= no.decompressed
+		no.records = slices.Clone(no.records[:min(len(no.records), maxErrorRecords-r.listed)])
+		r.listed += len(no.records)
 		no.fill(out)
 		if no.logStart {
 			out.LogStartOffset = a.knownLogStart(to.topic, to.partition)

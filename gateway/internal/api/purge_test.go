@@ -11,8 +11,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/iggy-kafka/iggy-kafka/bridge/bridgetest"
-	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 )
@@ -46,21 +44,7 @@ func TestFetchAfterPurge(t *testing.T) {
 // Compressed batches that wait for Iggy hold what they are, not what their compression could have hidden: many wait
 // together.
 func TestCompressedBatchesWaitTogether(t *testing.T) {
-	iggy, err := embedded.Start(t.Context(), embedded.Config{InMemory: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := iggy.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	proxy, err := bridgetest.StartProxy(iggy.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(proxy.Close)
-	gw := start(t, setup{iggyAddr: proxy.Addr()})
+	gw, proxy, _ := behindProxy(t)
 	const waiting = 8
 	topic := gw.newTopic(t, waiting)
 	gw.dial(t).produce(topic, 0, batch("the lanes know where they are"))

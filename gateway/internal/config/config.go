@@ -62,7 +62,7 @@ type Config struct {
 	MaxFrameSize        int32 `default:"104857600" range:"1024-2147483647" group:"Limits" help:"Largest request of the APIs that may be large."`
 	MaxDecompressedSize int64 `default:"33554432" range:"65536-2147483647" group:"Limits" help:"One partition's records in one Produce request, decompressed."`
 	FrameBudget         int64 `default:"268435456" range:"1048576-" group:"Limits" help:"All requests being read, together."`
-	DecodeBudget        int64 `default:"167772160" range:"1048576-" group:"Limits" help:"All requests being decoded, together."`
+	DecodeBudget        int64 `default:"167772160" range:"1048576-" group:"Limits" help:"All requests being decoded, together; Fetch requests under way hold up to four fifths as much besides."`
 	ResponseBudget      int64 `default:"134217728" range:"1048576-" group:"Limits" help:"All answers being built, together."`
 	MaxResponseSize     int64 `default:"67108864" range:"65536-2147483647" group:"Limits" help:"Largest answer."`
 	FetchMaxBytes       int64 `default:"57671680" range:"1024-2147483647" group:"Limits" help:"Most record bytes in one Fetch answer."`

@@ -65,12 +65,14 @@ func (c *Cache) find(id int32) *session {
 	return c.sessions[id]
 }
 
+// mayHold says whether a session of that extent is within the bounds.
+func (c *Cache) mayHold(e extent) bool {
+	return e.partitions <= c.cfg.MaxPartitions && e.charge() <= c.cfg.MaxBytes
+}
+
 // add gives s a place and an id, evicting others if need be; 0: there is no room for it. Nobody else knows s yet.
 func (c *Cache) add(s *session, now time.Time) int32 {
 	size, charge := s.size, s.charge
-	if size > c.cfg.MaxPartitions || charge > c.cfg.MaxBytes {
-		return 0
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.makeRoom(size, charge, now) {
@@ -100,22 +102,23 @@ func (c *Cache) newID() (id int32, ok bool) {
 	}
 }
 
-// touch notes that s was used, and what it has become. live is false when it has lost its place: to a newer one, to a full
-// fetch that named it, or just now because it has outgrown the bounds. The caller holds s's lock.
-func (c *Cache) touch(s *session, now time.Time) (live, outgrown bool) {
+// touch notes that s was used, and what it becomes. It is false when s has lost its place: to a newer one, to a full fetch
+// that named it, or just now because it outgrows the bounds. The caller holds s's lock.
+func (c *Cache) touch(s *session, e extent, now time.Time) bool {
+	charge := max(s.charge, e.charge())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := &s.place
 	if c.sessions[p.id] != s {
-		return false, false
+		return false
 	}
-	if s.size > c.cfg.MaxPartitions || c.bytes-p.charge+s.charge > c.cfg.MaxBytes {
+	if e.partitions > c.cfg.MaxPartitions || c.bytes-p.charge+charge > c.cfg.MaxBytes {
 		c.drop(s)
-		return false, true
+		return false
 	}
-	c.bytes += s.charge - p.charge
-	p.size, p.charge, p.lastUsed = s.size, s.charge, now
-	return true, false
+	c.bytes += charge - p.charge
+	p.size, p.charge, p.lastUsed = e.partitions, charge, now
+	return true
 }
 
 // drop takes a session out if it is still in. mu is held.

@@ -92,7 +92,7 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// One session has at most MaxPartitions: a new one is answered without a session, one that grows loses it.
+// One session has at most MaxPartitions: a fetch of more is answered without a session, and one that would grow ends.
 func TestMaxPartitions(t *testing.T) {
 	c := newCache(func(cfg *Config) { cfg.MaxPartitions = 10 })
 	if a, err := c.fetch(epoch0, request(7, 0, 0, many("a", 11)...), nil); err != nil || a.id != 0 || len(a.told) != 11 {
@@ -102,9 +102,11 @@ func TestMaxPartitions(t *testing.T) {
 	if err != nil || a.id != 1 {
 		t.Errorf("10: %v, %v", a, err)
 	}
-	grown, err := c.fetch(epoch0, request(7, a.id, 1, "b/0"), log{"a/0": idle})
-	if err != nil || grown.id != 0 || len(grown.told) != 11 {
-		t.Errorf("one more: %v, %v", grown, err)
+	if again, err := c.fetch(epoch0, request(7, a.id, 1, many("a", 10)...), nil); err != nil || again.id != a.id {
+		t.Errorf("the same 10: %v, %v", again, err)
+	}
+	if _, err := c.Begin(epoch0, request(7, a.id, 2, "b/0")); !errors.Is(err, ErrNotFound) {
+		t.Errorf("one more: %v", err)
 	}
 	if _, err := c.Begin(epoch0, request(7, a.id, 2)); !errors.Is(err, ErrNotFound) {
 		t.Errorf("afterwards: %v", err)
@@ -164,8 +166,8 @@ func TestMaxBytes(t *testing.T) {
 		t.Error(err)
 	}
 	c.check(t)
-	if a, err := c.fetch(later, request(7, 6, 2, many("b", 30)...), nil); err != nil || a.id != 0 || len(a.told) != 50 {
-		t.Error(a, err)
+	if _, err := c.Begin(later, request(7, 6, 2, many("b", 30)...)); !errors.Is(err, ErrNotFound) {
+		t.Errorf("it outgrows the bound: %v", err)
 	}
 	c.check(t)
 	if _, err := c.Begin(later, request(7, 6, 3)); !errors.Is(err, ErrNotFound) {
@@ -239,10 +241,66 @@ func TestCharge(t *testing.T) {
 	}
 }
 
+// A fetch holds next to nothing before it lists its partitions: by then somebody has accounted for what it says that it takes.
+// And it takes no more than that.
+func TestNothingIsHeldBeforeEach(t *testing.T) {
+	const partitions, topics = 200_000, 20
+	for name, tc := range map[string]struct {
+		epoch int32
+		max   int
+	}{
+		"without a session":   {finalEpoch, partitions},
+		"beyond the bounds":   {initialEpoch, partitions - 1},
+		"a session begins":    {initialEpoch, partitions},
+		"a session too large": {1, partitions},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCache(func(cfg *Config) { cfg.MaxPartitions = tc.max; cfg.Rand = newSeq() })
+			made, err := c.fetch(epoch0, request(7, 0, 0, "a/0"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := request(7, made.id, tc.epoch)
+			for i := range topics {
+				topic := kmsg.NewFetchRequestTopic()
+				topic.Topic = fmt.Sprint("topic", i)
+				topic.Partitions = make([]kmsg.FetchRequestTopicPartition, partitions/topics)
+				for j := range topic.Partitions {
+					topic.Partitions[j].Partition = int32(j)
+				}
+				req.Topics = append(req.Topics, topic)
+			}
+			before := heap()
+			f, err := c.Begin(epoch0, req)
+			if held := heap() - before; held > partitions/100 {
+				t.Errorf("%d bytes are held", held)
+			}
+			if tc.epoch == 1 {
+				if !errors.Is(err, ErrNotFound) {
+					t.Error(err)
+				}
+				return
+			}
+			listed := 0
+			if err := f.Each(func(Part) { listed++ }); err != nil || listed != partitions || f.Len() != partitions {
+				t.Errorf("%d partitions, %d are announced: %v", listed, f.Len(), err)
+			}
+			if held := heap() - before; held > f.Memory()+partitions/100 {
+				t.Errorf("%d bytes are held, %d are announced", held, f.Memory())
+			}
+			runtime.KeepAlive(f)
+			runtime.KeepAlive(req)
+		})
+	}
+}
+
 // keep runs a fetch that makes or keeps a session.
 func (c *Cache) keep(t *testing.T, req *kmsg.FetchRequest) (id int32) {
 	t.Helper()
 	f, err := c.Begin(epoch0, req)
+	if err == nil {
+		err = f.Each(func(Part) {})
+	}
 	if err == nil {
 		id, err = finish(epoch0, f, nil, nil)
 	}

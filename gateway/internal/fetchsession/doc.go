@@ -8,7 +8,7 @@
 // A Fetch request goes through three steps:
 //
 //	Begin   takes in what the request changes, and moves the session to its next epoch: no other request has this one
-//	Each    lists the partitions to fetch, in the order to serve them
+//	Each    lists the partitions to fetch, in the order to serve them; Memory says before what that takes
 //	Finish  takes what is answered for each, and says which of them the answer leaves out, and the session's id
 //
 // An answer that never reaches its client is no loss: the client asks with an epoch that is over, is told so, and begins
@@ -18,7 +18,7 @@
 // exclude each other by its epoch; when a second one comes with the next epoch before the first is answered, the first
 // fails.
 //
-// Memory is bounded by the number of sessions, the partitions of one, and the bytes of all (Config). Beyond a bound a
-// fetch is answered in full and without a session, which every client understands. The last two bounds are ours; Kafka has
-// none.
+// Memory is bounded by the number of sessions, the partitions of one, and the bytes of all (Config). Beyond a bound a full
+// fetch is answered without a session, and a session that would outgrow it ends, upon which its client begins anew: every
+// client understands both. The last two bounds are ours; Kafka has none.
 package fetchsession

@@ -21,13 +21,13 @@ const (
 
 // Fetch is one Fetch request under way. It is used by one goroutine.
 type Fetch struct {
-	cache *Cache
-	kind  kind
-	// req is what to fetch without a session; s otherwise.
-	req   *kmsg.FetchRequest
-	s     *session
-	count int
-	epoch int32 // the session's, if no other request has used it since
+	cache  *Cache
+	kind   kind
+	req    *kmsg.FetchRequest
+	s      *session // of this fetch alone until it ends, and empty before Each, unless it is incremental
+	count  int
+	memory int64
+	epoch  int32 // the session's, if no other request has used it since
 }
 
 type kind int
@@ -63,20 +63,22 @@ type Outcome struct {
 	Resolved                string
 }
 
-// Begin takes in a request, which must not change until its Finish. Errors: ErrNotFound, ErrEpoch, ErrTopicID.
+// Begin takes in a request. Nobody may change it until Each has returned, and what it lists is not looked at afterwards.
+// Errors: ErrNotFound, ErrEpoch, ErrTopicID.
 func (c *Cache) Begin(now time.Time, req *kmsg.FetchRequest) (*Fetch, error) {
 	f := &Fetch{cache: c, req: req}
-	if req.Version < sinceSessions || req.SessionEpoch == finalEpoch || req.SessionEpoch == initialEpoch {
-		if req.Version >= sinceSessions {
-			c.remove(req.SessionID)
-		}
-		if req.Version >= sinceSessions && req.SessionEpoch == initialEpoch {
-			f.kind, f.s = full, newSession(req.Version >= sinceIDs)
-			f.s.update(req)
-			f.count, f.epoch = f.s.size, f.s.epoch
-			return f, nil
-		}
-		f.ask(req)
+	if req.Version < sinceSessions {
+		f.ask(sessionless)
+		return f, nil
+	}
+	switch req.SessionEpoch {
+	case initialEpoch:
+		c.remove(req.SessionID)
+		f.ask(full)
+		return f, nil
+	case finalEpoch:
+		c.remove(req.SessionID)
+		f.ask(sessionless)
 		return f, nil
 	}
 	s := c.find(req.SessionID)
@@ -86,11 +88,14 @@ func (c *Cache) Begin(now time.Time, req *kmsg.FetchRequest) (*Fetch, error) {
 	return f, f.resume(s, now)
 }
 
-// ask makes f a fetch of what req names.
-func (f *Fetch) ask(req *kmsg.FetchRequest) {
-	f.kind, f.req = sessionless, req
-	for i := range req.Topics {
-		f.count += len(req.Topics[i].Partitions)
+// ask makes f a fetch of what its request names, of which a session is made if there is to be one and it may be so large.
+// It is filled later: what it takes has to be accounted for before.
+func (f *Fetch) ask(kind kind) {
+	f.s = newSession(f.req.Version >= sinceIDs)
+	e := f.s.lacks(f.req)
+	f.count, f.memory, f.epoch = e.partitions, e.charge(), f.s.epoch
+	if kind == full && f.cache.mayHold(e) {
+		f.kind = full
 	}
 }
 
@@ -104,21 +109,20 @@ func (f *Fetch) resume(s *session, now time.Time) error {
 	case s.byID != (f.req.Version >= sinceIDs):
 		return ErrTopicID
 	}
+	if more := s.lacks(f.req); more.partitions > 0 && !f.cache.touch(s, s.extent().plus(more), now) {
+		return ErrNotFound
+	}
 	s.update(f.req)
 	if s.size == 0 { // everything is forgotten
 		f.cache.end(s)
-		f.ask(f.req)
+		f.ask(sessionless)
 		return nil
 	}
-	live, outgrown := f.cache.touch(s, now)
-	if !live && !outgrown {
+	if !f.cache.touch(s, s.extent(), now) {
 		return ErrNotFound
 	}
 	s.epoch = nextEpoch(s.epoch)
 	f.kind, f.s, f.count, f.epoch = incremental, s, s.size, s.epoch
-	if outgrown {
-		f.kind = sessionless
-	}
 	return nil
 }
 
@@ -130,23 +134,22 @@ func nextEpoch(epoch int32) int32 {
 	return epoch + 1
 }
 
-// Len is how many partitions there are to fetch.
+// Len is how many partitions there are to fetch, at most.
 func (f *Fetch) Len() int { return f.count }
 
-// Incremental says that the answer may leave partitions out.
-func (f *Fetch) Incremental() bool { return f.kind == incremental }
+// Memory is how many bytes Each takes, until Finish: a session that begins here, or a list of topics.
+func (f *Fetch) Memory() int64 { return f.memory }
 
 // Each lists the partitions to fetch, in the order to serve them. visit must be quick: it holds others up who use the
 // session. ErrEpoch says that another request has gone on with it.
 func (f *Fetch) Each(visit func(Part)) error {
-	if f.s == nil {
-		f.eachAsked(visit)
-		return nil
-	}
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
 	if f.s.epoch != f.epoch {
 		return ErrEpoch
+	}
+	if f.kind != incremental {
+		f.s.update(f.req)
 	}
 	for e := f.s.order.next; e != &f.s.order; e = e.next {
 		p := Part{
@@ -163,27 +166,10 @@ func (f *Fetch) Each(visit func(Part)) error {
 	return nil
 }
 
-// eachAsked lists what the request names, as often as it does.
-func (f *Fetch) eachAsked(visit func(Part)) {
-	topics := make([]Topic, len(f.req.Topics))
-	for i := range f.req.Topics {
-		in := &f.req.Topics[i]
-		topics[i] = nameOf(in.Topic, in.TopicID, f.req.Version >= sinceIDs)
-		for j := range in.Partitions {
-			p := &in.Partitions[j]
-			visit(Part{
-				Topic: &topics[i], Partition: p.Partition,
-				MaxBytes: p.PartitionMaxBytes, Offset: p.FetchOffset, LeaderEpoch: p.CurrentLeaderEpoch,
-				HighWatermark: -1, LogStart: -1,
-			})
-		}
-	}
-}
-
 // Finish takes what is answered for each Part that Each listed, marks those that the answer leaves out, and returns the
 // session's id, 0 for none. ErrEpoch says that another request has gone on with the session.
 func (f *Fetch) Finish(now time.Time, answers iter.Seq2[*Part, Outcome]) (id int32, err error) {
-	if f.s == nil {
+	if f.kind == sessionless {
 		return 0, nil
 	}
 	f.s.mu.Lock()
@@ -195,12 +181,8 @@ func (f *Fetch) Finish(now time.Time, answers iter.Seq2[*Part, Outcome]) (id int
 		news := f.s.tell(p.entry, o)
 		p.Omit = !news && f.kind == incremental
 	}
-	switch f.kind {
-	case full:
+	if f.kind == full {
 		return f.cache.add(f.s, now), nil
-	case incremental:
-		return f.req.SessionID, nil
-	default:
-		return 0, nil
 	}
+	return f.req.SessionID, nil
 }

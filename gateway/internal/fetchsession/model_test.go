@@ -275,7 +275,7 @@ func (m *model) overtaken(c *modelClient) {
 		return
 	}
 	first, err := m.cache.Begin(m.now, c.request())
-	if err != nil || !first.Incremental() {
+	if err != nil || first.kind != incremental {
 		c.reset()
 		return
 	}
@@ -309,7 +309,7 @@ func (m *model) lost(c *modelClient) {
 			_, err = finish(m.now, f, parts, outcomes)
 		}
 	}
-	if err == nil && c.epoch != 0 && f.Incremental() {
+	if err == nil && c.epoch != 0 && f.kind == incremental {
 		if _, err := m.cache.Begin(m.now, c.request()); !errors.Is(err, ErrEpoch) {
 			m.Fatalf("the same epoch again: %v", err)
 		}

@@ -18,6 +18,20 @@ const (
 	partitionCharge = 112
 )
 
+// extent is how much a session holds.
+type extent struct {
+	partitions, topics int
+	names              int // bytes of the topics' names
+}
+
+func (e extent) plus(o extent) extent {
+	return extent{e.partitions + o.partitions, e.topics + o.topics, e.names + o.names}
+}
+
+func (e extent) charge() int64 {
+	return sessionCharge + int64(e.names+e.names/8+e.topics*topicCharge+e.partitions*partitionCharge)
+}
+
 // Topic is how a client names a topic: by name up to version 12, by id from 13 on.
 type Topic struct {
 	Name string
@@ -64,6 +78,30 @@ func newSession(byID bool) *session {
 	return s
 }
 
+func (s *session) extent() extent { return extent{s.size, len(s.topics), s.names} }
+
+// lacks says how much of what a request names is not in the session; what it names twice counts twice. mu is held.
+func (s *session) lacks(req *kmsg.FetchRequest) (e extent) {
+	for i := range req.Topics {
+		in := &req.Topics[i]
+		if len(in.Partitions) == 0 {
+			continue
+		}
+		name := nameOf(in.Topic, in.TopicID, s.byID)
+		t := s.topics[name]
+		if t == nil {
+			e = e.plus(extent{len(in.Partitions), 1, len(name.Name)})
+			continue
+		}
+		for j := range in.Partitions {
+			if t.entries[in.Partitions[j].Partition] == nil {
+				e.partitions++
+			}
+		}
+	}
+	return e
+}
+
 // update takes in what a request names, then what it forgets: what it names in both is forgotten. mu is held.
 func (s *session) update(req *kmsg.FetchRequest) {
 	for i := range req.Topics {
@@ -76,7 +114,7 @@ func (s *session) update(req *kmsg.FetchRequest) {
 			s.ask(t, &in.Partitions[j])
 		}
 	}
-	s.charge = max(s.charge, sessionCharge+int64(s.names+s.names/8+len(s.topics)*topicCharge+s.size*partitionCharge))
+	s.charge = max(s.charge, s.extent().charge())
 	for i := range req.ForgottenTopics {
 		in := &req.ForgottenTopics[i]
 		if t := s.topics[nameOf(in.Topic, in.TopicID, s.byID)]; t != nil {
