@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,18 +46,15 @@ func testConnectStandalone(t *testing.T, target *harness.Target) {
 }
 
 // testConnectDistributed does the same with a worker that keeps what it knows in topics and is told of its connectors by
-// REST. In the end the sink's offsets are removed, and it copies all once more.
+// REST. The sink's offsets are removed, and it copies all once more. Then another worker joins, and is the only one that is
+// left when the first is killed.
 func testConnectDistributed(t *testing.T, target *harness.Target) {
 	c := newConnect(t, target)
 	defer func() {
-		report(t, target, "Kafka Connect, distributed", c.version(t, "connect-runtime"), "file source and sink made by REST, restart, offsets told and reset, connectors deleted", !t.Failed())
+		report(t, target, "Kafka Connect, distributed", c.version(t, "connect-runtime"),
+			"file source and sink made by REST, restart, offsets told and reset, two workers, one killed", !t.Failed())
 	}()
-	worker := c.properties(t, "worker",
-		"group.id="+c.topic, "config.storage.topic="+c.topic+"-configs", "offset.storage.topic="+c.topic+"-offsets", "status.storage.topic="+c.topic+"-status",
-		"config.storage.replication.factor=1", "offset.storage.replication.factor=1", "status.storage.replication.factor=1",
-		"offset.storage.partitions=2", "status.storage.partitions=2",
-		"session.timeout.ms=6000", "heartbeat.interval.ms=500", "scheduled.rebalance.max.delay.ms=0")
-
+	worker := c.distributed(t, "worker")
 	c.add(t, 100)
 	first := c.start(t, "first", c.answers, "distributed", worker)
 	c.put(t, "source", c.sourceConfig())
@@ -73,10 +71,19 @@ func testConnectDistributed(t *testing.T, target *harness.Target) {
 	c.awaitAnswer(t, http.MethodDelete, "/connectors/"+c.topic+"/offsets")
 	c.ask(t, http.MethodPut, "/connectors/"+c.topic+"/resume", "")
 	c.awaitCopy(t, 2)
+
+	before := c.rest
+	c.rest = freeAddr(t)
+	third := c.start(t, "third", c.answers, "distributed", c.distributed(t, "worker-beside"))
+	c.awaitWorkers(t, before, c.rest)
+	second.Kill()
+	c.add(t, 100)
+	c.awaitWorkers(t, c.rest)
+	c.awaitEachLine(t)
 	for _, connector := range []string{"source", c.topic} {
 		c.ask(t, http.MethodDelete, "/connectors/"+connector, "")
 	}
-	stop(t, second)
+	stop(t, third)
 	c.checkTopics(t, target, map[string]int{"": 1, "-configs": 1, "-offsets": 2, "-status": 2})
 }
 
@@ -92,15 +99,30 @@ type connect struct {
 
 func newConnect(t *testing.T, target *harness.Target) *connect {
 	t.Helper()
-	rest, err := harness.FreeAddr()
+	dir := t.TempDir()
+	return &connect{
+		jvm: jvmProgram(t, "connect"), addr: target.Kafka, topic: topicName(t), rest: freeAddr(t),
+		dir: dir, in: filepath.Join(dir, "in"), out: filepath.Join(dir, "out"),
+	}
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	addr, err := harness.FreeAddr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	return &connect{
-		jvm: jvmProgram(t, "connect"), addr: target.Kafka, topic: topicName(t), rest: rest,
-		dir: dir, in: filepath.Join(dir, "in"), out: filepath.Join(dir, "out"),
-	}
+	return addr
+}
+
+// distributed writes the settings of a worker that shares its work with others.
+func (c *connect) distributed(t *testing.T, name string) string {
+	t.Helper()
+	return c.properties(t, name,
+		"group.id="+c.topic, "config.storage.topic="+c.topic+"-configs", "offset.storage.topic="+c.topic+"-offsets", "status.storage.topic="+c.topic+"-status",
+		"config.storage.replication.factor=1", "offset.storage.replication.factor=1", "status.storage.replication.factor=1",
+		"offset.storage.partitions=2", "status.storage.partitions=2",
+		"session.timeout.ms=6000", "heartbeat.interval.ms=500", "scheduled.rebalance.max.delay.ms=0")
 }
 
 func (c *connect) sourceConfig() string {
@@ -113,14 +135,15 @@ func (c *connect) sourceConfig() string {
 func (c *connect) sinkConfig() string {
 	return strings.Join([]string{
 		"connector.class=org.apache.kafka.connect.file.FileStreamSinkConnector", "file=" + c.out, "topics=" + c.topic,
-		"consumer.override.metadata.max.age.ms=500", // the topic comes later than the sink
+		"consumer.override.metadata.max.age.ms=500",                                                // the topic comes later than the sink
+		"consumer.override.session.timeout.ms=6000", "consumer.override.heartbeat.interval.ms=500", // who follows one that was killed waits for it
 	}, "\n")
 }
 
 // properties writes a file of settings; those of a worker come with what is the same for all of them.
 func (c *connect) properties(t *testing.T, name string, settings ...string) string {
 	t.Helper()
-	if name == "worker" {
+	if strings.HasPrefix(name, "worker") {
 		settings = append(settings,
 			"bootstrap.servers="+c.addr, "listeners=http://"+c.rest, "plugin.discovery=service_load",
 			"key.converter=org.apache.kafka.connect.storage.StringConverter", "value.converter=org.apache.kafka.connect.storage.StringConverter",
@@ -173,6 +196,61 @@ func (c *connect) awaitCopy(t *testing.T, n int) {
 		return len(got) >= len(want)
 	}) || string(got) != want {
 		t.Fatalf("of %d lines (-want +got):\n%s", c.lines, cmp.Diff(strings.Split(want, "\n"), strings.Split(string(got), "\n")))
+	}
+}
+
+// awaitEachLine waits until the sink's file has each line of the source's, as often as may be.
+func (c *connect) awaitEachLine(t *testing.T) {
+	t.Helper()
+	missing := 0
+	if !await(t, func() bool {
+		out, err := os.ReadFile(c.out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for line := range strings.Lines(string(out)) {
+			seen[line] = true
+		}
+		missing = c.lines - len(seen)
+		return missing == 0
+	}) {
+		t.Errorf("%d of %d lines are missing", missing, c.lines)
+	}
+}
+
+// awaitWorkers waits until the connectors and their tasks are divided between workers, named by where they listen, and run.
+func (c *connect) awaitWorkers(t *testing.T, workers ...string) {
+	t.Helper()
+	slices.Sort(workers)
+	var got []string
+	if !await(t, func() bool {
+		got = nil
+		for _, connector := range []string{"source", c.topic} {
+			type place struct {
+				State  string
+				Worker string `json:"worker_id"`
+			}
+			var status struct {
+				Connector place
+				Tasks     []place
+			}
+			text, err := c.request(within(t, limit), http.MethodGet, "/connectors/"+connector+"/status", "")
+			if err != nil || json.Unmarshal([]byte(text), &status) != nil || len(status.Tasks) != 1 {
+				return false // while the workers agree
+			}
+			for _, p := range append(status.Tasks, status.Connector) {
+				if p.State != "RUNNING" {
+					return false
+				}
+				got = append(got, p.Worker)
+			}
+		}
+		slices.Sort(got)
+		got = slices.Compact(got)
+		return slices.Equal(got, workers)
+	}) {
+		t.Fatalf("connectors and tasks run at %v, want %v", got, workers)
 	}
 }
 

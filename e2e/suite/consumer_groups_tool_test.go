@@ -140,6 +140,15 @@ func toolOutput(out, prefix string, names []string) []string {
 // golden compares a text with a file, which holds what a broker's is.
 func golden(t *testing.T, target *harness.Target, path, got string) {
 	t.Helper()
+	want := kept(t, target, path, got)
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// kept is a golden file, which is rewritten first if that is asked for.
+func kept(t *testing.T, target *harness.Target, path, got string) string {
+	t.Helper()
 	if *update && target.Name == "kafka" {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -149,7 +158,5 @@ func golden(t *testing.T, target *harness.Target, path, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
+	return string(want)
 }

@@ -118,7 +118,7 @@ func (f *flinkJob) checkpoint(t *testing.T) (newest int) {
 // awaitCounts reads the output until it has a count for each record that was written, and nothing else.
 func (f *flinkJob) awaitCounts(t *testing.T) {
 	t.Helper()
-	ctx := within(t, 2*limit)
+	ctx := within(t, 4*limit)
 	for len(f.told) < f.written && ctx.Err() == nil {
 		f.reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) { f.told[string(r.Value)]++ })
 	}

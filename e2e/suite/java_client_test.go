@@ -23,7 +23,7 @@ func testJavaClient(t *testing.T, target *harness.Target) {
 			defer func() {
 				report(t, target, program.client, client.version(t, "kafka-clients"), program.exercised, !t.Failed())
 			}()
-			expectBlocks(t, target, "testdata/java-client/"+program.name, client.run(t, "", program.name, target.Kafka, topicName(t)), steps)
+			expectBlocks(t, target, "testdata/java-client/"+program.name, client.run(t, "", program.name, target.Kafka, topicName(t)), stepBlocks)
 		})
 	}
 }

@@ -76,8 +76,8 @@ func readText(t *testing.T, path string) string {
 	return kept.String()
 }
 
-// steps takes lines of the form "what: outcome" apart.
-func steps(text string) []block {
+// stepBlocks takes lines of the form "what: outcome" apart.
+func stepBlocks(text string) []block {
 	var blocks []block
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -88,8 +88,8 @@ func steps(text string) []block {
 	return blocks
 }
 
-// commands takes a text apart whose parts begin with "$ " and a command.
-func commands(text string) []block {
+// commandBlocks takes a text apart whose parts begin with "$ " and a command.
+func commandBlocks(text string) []block {
 	var blocks []block
 	for line := range strings.Lines(text) {
 		switch line = strings.TrimSpace(line); {

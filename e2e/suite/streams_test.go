@@ -25,7 +25,7 @@ const streamsPartitions = 3
 func testStreams(t *testing.T, target *harness.Target) {
 	w := wordCount{jvm: jvmProgram(t, "streams"), addr: target.Kafka, counts: map[string]int{}, told: map[string][]string{}}
 	defer func() {
-		report(t, target, "Kafka Streams", w.version(t, "kafka-streams"), "word count: repartition and changelog topics, state restored, two instances, at least once", !t.Failed())
+		report(t, target, "Kafka Streams", w.version(t, "kafka-streams"), "word count at least once: repartition and changelog topics, state restored, two instances; exactly once needs transactions", !t.Failed())
 	}()
 	w.input, w.output, w.application = topicName(t), topicName(t), strings.ToLower(topicName(t))
 	for _, topic := range []string{w.input, w.output} {
@@ -67,6 +67,7 @@ func testStreams(t *testing.T, target *harness.Target) {
 		}
 	}
 	w.checkTopics(t)
+	w.checkExactlyOnce(t, target)
 }
 
 // wordCount runs clients/streams/WordCount.java.
@@ -122,7 +123,7 @@ func (w *wordCount) awaitCounts(t *testing.T) {
 		}
 		return true
 	}
-	ctx := within(t, 2*limit)
+	ctx := within(t, 4*limit)
 	for !complete() && ctx.Err() == nil {
 		w.reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
 			w.told[string(r.Key)] = append(w.told[string(r.Key)], string(r.Value))
@@ -145,6 +146,18 @@ func (w *wordCount) checkTopics(t *testing.T) {
 			t.Errorf("%s has %d partitions, want %d", w.application+suffix, n, streamsPartitions)
 		}
 	}
+}
+
+// checkExactlyOnce starts an application that needs transactions. Where there are none it has to end, and not to wait.
+func (w *wordCount) checkExactlyOnce(t *testing.T, target *harness.Target) {
+	t.Helper()
+	state := "ERROR"
+	if target.Name == "kafka" {
+		state = "RUNNING"
+	}
+	program := w.jvm.start(t, "exactly-once", prints("state "+state), w.addr, w.application+"-exactly-once", t.TempDir(), w.input, w.output, "exactly_once_v2")
+	program.Kill()
+	t.Logf("exactly once it comes to %s", state)
 }
 
 // sum adds up the numbers that texts begin with.

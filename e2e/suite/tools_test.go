@@ -35,7 +35,7 @@ func testTools(t *testing.T, target *harness.Target) {
 		t.Fatal(err)
 	}
 	printed := client.run(t, strings.NewReplacer(names...).Replace(string(input)), "Tools")
-	expectBlocks(t, target, "testdata/tools/printed", toolsPrinted(printed, names), commands)
+	expectBlocks(t, target, "testdata/tools/printed", toolsPrinted(printed, names), commandBlocks)
 }
 
 // toolsPrinted replaces what differs from run to run in the output of tools. Groups of other tests are left out.

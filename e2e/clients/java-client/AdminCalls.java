@@ -104,7 +104,7 @@ final class AdminCalls {
     return future.get(20, TimeUnit.SECONDS);
   }
 
-  private void topics() {
+  private void topics() throws Exception {
     Steps.step("createTopics", () -> {
       CreateTopicsResult made = admin.createTopics(List.of(new NewTopic(topic, PARTITIONS, (short) 1).configs(Map.of("retention.ms", "-1", "max.message.bytes", "2000000"))));
       get(made.all());
@@ -119,6 +119,11 @@ final class AdminCalls {
         get(admin.createTopics(List.of(new NewTopic(topic + "-x", 1, (short) 1).configs(Map.of("no.such.setting", "1")))).all()));
     Steps.step("createTopics, only validated", () ->
         get(admin.createTopics(List.of(new NewTopic(topic + "-v", 2, (short) 1)), new CreateTopicsOptions().validateOnly(true)).numPartitions(topic + "-v")));
+    // A broker's view of the topics is a little behind its controller's.
+    long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
+    while (!get(admin.listTopics().names()).contains(topic) && System.nanoTime() < until) {
+      Thread.sleep(20);
+    }
     Steps.step("listTopics", () -> {
       Collection<String> names = get(admin.listTopics().names());
       return names.contains(topic) + " " + names.contains(topic + "-v");

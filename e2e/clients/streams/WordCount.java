@@ -21,8 +21,9 @@ import org.apache.kafka.streams.processor.StateRestoreListener;
 import org.apache.kafka.streams.state.KeyValueStore;
 
 /**
- * Counts the words of a topic until it is told to end: WordCount BOOTSTRAP APPLICATION STATE-FOLDER INPUT OUTPUT. Each
- * word that is read goes to the output with its count, both as text.
+ * Counts the words of a topic until it is told to end: WordCount BOOTSTRAP APPLICATION STATE-FOLDER INPUT OUTPUT
+ * [GUARANTEE]. Each word that is read goes to the output with its count, both as text. The guarantee is at_least_once if
+ * none is given.
  *
  * <p>Grouping by word makes a repartition topic, counting a store with a changelog topic. It prints each state that it
  * comes to ("state RUNNING"), each store that it had to restore ("restored 12 of counts 1") and, in the end, its tasks.
@@ -66,7 +67,7 @@ final class WordCount {
     p.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, args[0]);
     p.put(StreamsConfig.APPLICATION_ID_CONFIG, args[1]);
     p.put(StreamsConfig.STATE_DIR_CONFIG, args[2]);
-    p.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.AT_LEAST_ONCE);
+    p.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, args.length > 5 ? args[5] : StreamsConfig.AT_LEAST_ONCE);
     p.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 2);
     p.put(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, 6000); // its members do not leave: who comes next waits for them
     p.put(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG, 500);
