@@ -84,14 +84,15 @@ func (a *Append) Wait(ctx context.Context) (Appended, error) {
 }
 
 // Append queues a batch for a partition of t and returns at once. Batches of one partition are written in the order of
-// the calls. When it returns an error (ErrBusy, ErrClosed, a topic or partition that is not there, sequence numbers that are not Count) nothing is queued, and
-// Release will not be called.
+// the calls. When it returns an error (ErrBusy, ErrClosed, a topic or partition that is not there, sequence numbers that are not
+// Count) nothing is queued, and Release will not be called.
 func (b *Bridge) Append(t *Topic, partition int32, a *Append) error {
 	if partition < 0 || partition >= t.Partitions {
 		return fmt.Errorf("bridge: topic %q partition %d: %w", t.Name, partition, ErrPartitionNotFound)
 	}
 	if p := &a.Producer; p.Idempotent && p.batch().Count() != int64(a.Count) {
-		return fmt.Errorf("bridge: append: %d messages, sequence numbers %d to %d: %w", a.Count, p.FirstSequence, p.LastSequence, iggywire.ErrMalformed)
+		return fmt.Errorf("bridge: append: %d messages, sequence numbers %d to %d: %w",
+			a.Count, p.FirstSequence, p.LastSequence, iggywire.ErrMalformed)
 	}
 	a.done = make(chan struct{})
 	return b.states.of(t).withLane(partition, func(l *lane) error { return l.enqueue(a) })

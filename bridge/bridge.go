@@ -44,7 +44,10 @@ func Open(ctx context.Context, cfg Config) (*Bridge, error) {
 	if cfg.Names == nil {
 		return nil, errors.New("bridge: Config.Names is not set")
 	}
-	b := &Bridge{cfg: cfg, owner: newOwner(), producers: producerstate.New(cfg.MaxProducers, cfg.ProducerExpiry), questions: make(chan struct{}, maxQuestions)}
+	b := &Bridge{
+		cfg: cfg, owner: newOwner(),
+		producers: producerstate.New(cfg.MaxProducers, cfg.ProducerExpiry), questions: make(chan struct{}, maxQuestions),
+	}
 	// A list of topics cannot be asked for in parts: it may be larger than the answers whose size we choose.
 	b.control = newConnPool(&b.cfg, &b.buffers, 2, 4*cfg.MaxAnswerSize, b.connLost)
 	b.self = &Session{

@@ -50,7 +50,8 @@ type Config struct {
 	// there, and a purge, gives wrong base offsets until the next connection is lost.
 	Exclusive func(topic string) bool
 	// ProducerExpiry is when an idempotent producer that does not write is forgotten (24 h); MaxProducers is how many pairs
-	// of producer and partition are remembered in all (100,000), the least recently used of which goes first.
+	// of producer and partition are remembered in all (100,000), the least recently used of which goes first, but none that is
+	// about to write.
 	ProducerExpiry time.Duration
 	MaxProducers   int
 	// After a restart the producers of a partition are learnt from its last messages: those at most TailAge older than the

@@ -114,7 +114,9 @@ type conn struct {
 	readDone chan struct{}
 }
 
-func newConn(nc net.Conn, tcp *net.TCPConn, pool *bufferPool, callTimeout time.Duration, maxAnswer int, lost func(*conn, error)) *conn {
+func newConn(
+	nc net.Conn, tcp *net.TCPConn, pool *bufferPool, callTimeout time.Duration, maxAnswer int, lost func(*conn, error),
+) *conn {
 	c := &conn{
 		nc: nc, tcp: tcp, pool: pool, callTimeout: callTimeout, maxAnswer: maxAnswer, lost: lost,
 		br:       bufio.NewReaderSize(newQuickAckReader(nc), 64<<10),

@@ -23,7 +23,8 @@ func ask(ctx context.Context, p *connPool, req iggywire.Request, repeatable bool
 		}
 		a, err := c.do(ctx, req.Code(), body)
 		again := errors.Is(err, ErrUnavailable) || hasStatus(err, iggywire.StatusUnauthenticated) ||
-			repeatable && (errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrMalformed) || hasStatus(err, iggywire.StatusInvalidCommand))
+			repeatable && (errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrMalformed) ||
+				hasStatus(err, iggywire.StatusInvalidCommand))
 		if !again || attempt > 0 {
 			return a, err
 		}

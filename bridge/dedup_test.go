@@ -4,7 +4,6 @@
 package bridge
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -15,106 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
-	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
 )
-
-// idempotent is a batch of n records of an idempotent producer that waits at most 20 s. Record timestamps are the sequence
-// numbers plus one.
-func idempotent(b *Bridge, producer int64, epoch int16, first int32, n int) *Append {
-	a := &Append{Session: b.Self(), Count: n, Deadline: time.Now().Add(20 * time.Second)}
-	a.Messages = idMessages(producer, epoch, first, n)
-	last := int32((uint32(first) + uint32(n) - 1) & math.MaxInt32)
-	a.Producer = ProducerBatch{Idempotent: true, ID: producer, Epoch: epoch, FirstSequence: first, LastSequence: last}
-	a.MaxTimestamp, a.MaxTimestampIndex = int64(last)+1, n-1
-	if last < first {
-		a.MaxTimestamp, a.MaxTimestampIndex = math.MaxInt32+1, int(math.MaxInt32-first)
-	}
-	return a
-}
-
-func idMessages(producer int64, epoch int16, first int32, n int) []byte {
-	var out []byte
-	ids := mapping.IDs{ProducerID: producer, Epoch: epoch, BaseSequence: first}
-	for i := range n {
-		id := ids.ID(i)
-		sequence := uint64(mapping.ParseID(id).Sequence)
-		out = mapping.AppendMessage(out, &mapping.Message{ID: id, OriginTimestamp: (sequence + 1) * 1000, Payload: fmt.Appendf(nil, "%d/%d", producer, sequence)})
-	}
-	return out
-}
-
-// outcome is an append's result in short.
-func outcome(got Appended, err error) string {
-	switch {
-	case errors.Is(err, ErrOutOfOrderSequence):
-		return "out of order"
-	case errors.Is(err, ErrInvalidProducerEpoch):
-		return "invalid epoch"
-	case IsUnknownOutcome(err):
-		return "unknown"
-	case errors.Is(err, ErrUnavailable):
-		return "unavailable"
-	case err != nil:
-		return err.Error()
-	case got.Duplicate:
-		return fmt.Sprintf("duplicate of %d, newest %d", got.BaseOffset, got.Timestamp)
-	default:
-		return fmt.Sprintf("at %d", got.BaseOffset)
-	}
-}
-
-// expect writes a batch and compares the outcome.
-func expect(t *testing.T, b *Bridge, top *Topic, a *Append, want string) {
-	t.Helper()
-	if got := outcome(write(t, b, top, 0, a)); got != want {
-		t.Errorf("producer %d epoch %d from %d: %s, want %s", a.Producer.ID, a.Producer.Epoch, a.Producer.FirstSequence, got, want)
-	}
-}
-
-// expectAll queues batches together and compares their outcomes.
-func expectAll(t *testing.T, b *Bridge, top *Topic, batches []*Append, want ...string) {
-	t.Helper()
-	for _, a := range batches {
-		if err := b.Append(top, 0, a); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var got []string
-	for _, a := range batches {
-		got = append(got, outcome(a.Wait(t.Context())))
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// stored lists the payloads of partition 0.
-func (f *fakeIggy) stored(topic string) []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out []string
-	for _, m := range f.partition(topic, 0).messages {
-		msg, _, _ := mapping.ParseMessage(m)
-		out = append(out, string(msg.Payload))
-	}
-	return out
-}
-
-func (f *fakeIggy) hangUp() {
-	f.mu.Lock()
-	for c := range f.conns {
-		_ = c.Close()
-	}
-	f.mu.Unlock()
-	synctest.Wait()
-	time.Sleep(redialMax)
-}
-
-func (f *fakeIggy) with(do func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	do()
-}
 
 func TestDeduplication(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
@@ -447,7 +347,8 @@ func TestNothingOvertakesAFailedBatch(t *testing.T) {
 }
 
 func TestProducerBounds(t *testing.T) {
-	inBubble(t, func(c *Config) { c.MaxProducers, c.ProducerExpiry, c.LaneIdle = 3, time.Hour, 24*time.Hour }, func(t *testing.T, f *fakeIggy, b *Bridge) {
+	change := func(c *Config) { c.MaxProducers, c.ProducerExpiry, c.LaneIdle = 3, time.Hour, 24*time.Hour }
+	inBubble(t, change, func(t *testing.T, f *fakeIggy, b *Bridge) {
 		top := topic(t, b, "orders", 1)
 		for i := range 4 {
 			expect(t, b, top, idempotent(b, int64(i), 0, 0, 1), fmt.Sprintf("at %d", i))
@@ -475,129 +376,4 @@ func TestSequencesAndCount(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// Iggy's time of a batch is asked for together with its place.
-func TestStampTime(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
-		top := topic(t, b, "orders", 1)
-		stamped := func(a *Append) *Append { a.StampTime = true; return a }
-		f.with(func() { f.clock = 5_000_000 })
-		got, err := write(t, b, top, 0, stamped(idempotent(b, 7, 0, 0, 3)))
-		if err != nil || got.Timestamp != 5000 {
-			t.Errorf("%+v, %v", got, err)
-		}
-		if polls := f.asked(iggywire.CodePollMessages); polls != 1 {
-			t.Errorf("%d polls", polls)
-		}
-		if ts, offset, ok := b.NewestTimestamp(top, 0); ts != 5000 || offset != 0 || !ok {
-			t.Errorf("newest %d at %d, %v", ts, offset, ok)
-		}
-		f.with(func() { f.clock = 9_000_000; f.foreign("orders", 0, 2); f.clock = 9_500_000 })
-		if got, err = write(t, b, top, 0, stamped(batch(b, 1, 1))); err != nil || got.Timestamp != 9500 || got.BaseOffset != 5 {
-			t.Errorf("beside others: %+v, %v", got, err)
-		}
-		if got, err = write(t, b, top, 0, stamped(idempotent(b, 7, 0, 0, 3))); err != nil || got.Timestamp != 5000 || !got.Duplicate {
-			t.Errorf("duplicate: %+v, %v", got, err)
-		}
-		if got, err = write(t, b, top, 0, batch(b, 2, 1)); err != nil || got.Timestamp != -1 {
-			t.Errorf("not asked for: %+v, %v", got, err)
-		}
-	})
-}
-
-// A topic that nobody else writes to is not polled, until a connection is lost.
-func TestExclusive(t *testing.T) {
-	inBubble(t, func(c *Config) { c.Exclusive = func(name string) bool { return name == "mine" } }, func(t *testing.T, f *fakeIggy, b *Bridge) {
-		mine, shared := topic(t, b, "mine", 1), topic(t, b, "shared", 1)
-		for i := range 5 {
-			expect(t, b, mine, idempotent(b, 7, 0, int32(2*i), 2), fmt.Sprintf("at %d", 2*i))
-		}
-		if polls := f.asked(iggywire.CodePollMessages); polls != 0 {
-			t.Errorf("%d polls", polls)
-		}
-		expect(t, b, mine, idempotent(b, 7, 0, 8, 2), "duplicate of 8, newest 10")
-		expect(t, b, shared, idempotent(b, 7, 0, 0, 2), "at 0")
-		if polls := f.asked(iggywire.CodePollMessages); polls != 1 {
-			t.Errorf("%d polls", polls)
-		}
-		// Killed, it lost something.
-		f.with(func() { p := f.partition("mine", 0); p.messages = p.messages[:6] })
-		f.hangUp()
-		expect(t, b, mine, idempotent(b, 7, 0, 10, 2), "at 6")
-		expect(t, b, mine, idempotent(b, 7, 0, 4, 2), "duplicate of 4, newest 6")
-		stamped := idempotent(b, 7, 0, 12, 1)
-		stamped.StampTime = true
-		if got, err := write(t, b, mine, 0, stamped); err != nil || got.BaseOffset != 8 || got.Timestamp < 0 {
-			t.Errorf("%+v, %v", got, err)
-		}
-		// A connection is lost between the send and its answer.
-		f.with(func() {
-			f.after = func(code iggywire.Code) {
-				if code == iggywire.CodeSendMessages {
-					b.connLost(errors.New("another one"))
-				}
-			}
-		})
-		polls := f.asked(iggywire.CodePollMessages)
-		expect(t, b, mine, idempotent(b, 7, 0, 13, 1), "at 9")
-		if f.asked(iggywire.CodePollMessages) == polls {
-			t.Error("not verified")
-		}
-	})
-}
-
-// Deleting the topic and closing the bridge end a lane that reads a long tail.
-func TestEndWhileReadingTheTail(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		end  func(t *testing.T, b *Bridge, top *Topic)
-		want error
-	}{
-		{"deleted", func(t *testing.T, b *Bridge, top *Topic) {
-			if err := b.DeleteTopic(t.Context(), b.Self(), top); err != nil {
-				t.Error(err)
-			}
-		}, nil},
-		{"closed", func(t *testing.T, b *Bridge, _ *Topic) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			b.Close(ctx)
-		}, ErrUnavailable},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
-				top := topic(t, b, "orders", 1)
-				f.with(func() {
-					for range 4 {
-						f.foreign("orders", 0, 10_000)
-					}
-				})
-				f.setFault(func(code iggywire.Code) fault {
-					if code == iggywire.CodePollMessages {
-						return slow
-					}
-					return behave
-				})
-				a := idempotent(b, 7, 0, 0, 1)
-				if err := b.Append(top, 0, a); err != nil {
-					t.Fatal(err)
-				}
-				asked := make(chan error, 1)
-				go func() {
-					_, err := b.Producers(t.Context(), top, 0)
-					asked <- err
-				}()
-				time.Sleep(1500 * time.Millisecond)
-				tc.end(t, b, top)
-				_, err := a.Wait(t.Context())
-				if !IsNotFound(err) && !errors.Is(err, tc.want) {
-					t.Errorf("append: %v", err)
-				}
-				if err := <-asked; !IsNotFound(err) && !errors.Is(err, ErrClosed) && !errors.Is(err, ErrUnavailable) {
-					t.Errorf("question: %v", err)
-				}
-			})
-		})
-	}
 }

@@ -70,7 +70,9 @@ const (
 )
 
 func newFakeIggy(t *testing.T) *fakeIggy {
-	f := &fakeIggy{streams: map[string]*fakeStream{}, count: map[iggywire.Code]int{}, conns: map[net.Conn]struct{}{}, clock: 1_700_000_000_000_000}
+	f := &fakeIggy{
+		streams: map[string]*fakeStream{}, count: map[iggywire.Code]int{}, conns: map[net.Conn]struct{}{}, clock: 1_700_000_000_000_000,
+	}
 	t.Cleanup(f.close)
 	return f
 }
@@ -327,7 +329,9 @@ func (f *fakeIggy) createTopic(req iggywire.CreateTopic) (iggywire.Status, []byt
 }
 
 func (t *fakeTopic) details(name string) iggywire.TopicDetails {
-	d := iggywire.TopicDetails{Topic: iggywire.Topic{ID: t.id, CreatedAt: t.created, Partitions: uint32(len(t.partitions)), Name: name}}
+	d := iggywire.TopicDetails{
+		Topic: iggywire.Topic{ID: t.id, CreatedAt: t.created, Partitions: uint32(len(t.partitions)), Name: name},
+	}
 	for i := range t.partitions {
 		p := &t.partitions[i]
 		size := 0

@@ -113,13 +113,18 @@ func (l *lane) run() {
 	defer idle.Stop()
 	defer l.producers.Drop()
 	for {
-		if end := l.end(); end != nil {
+		batches, questions, end := l.take()
+		if end != nil {
 			l.failQueued(end)
 			return
 		}
-		// A question may take long: between two of its polls what is waiting is written.
-		wrote, more := l.write(), l.answerSome()
-		if wrote || more {
+		if batches {
+			l.write()
+		}
+		if questions { // one may take long: between two of its polls what waits is written
+			l.goOnAnswering()
+		}
+		if batches || questions {
 			continue
 		}
 		idle.Reset(l.st.b.cfg.LaneIdle)
@@ -134,19 +139,6 @@ func (l *lane) run() {
 	}
 }
 
-// end is why the lane must go, nil if it need not.
-func (l *lane) end() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.retired:
-		return fmt.Errorf("bridge: topic %q: %w", l.st.topic.Name, ErrTopicNotFound)
-	case l.st.b.owner.life.Err() != nil:
-		return ErrClosed
-	}
-	return nil
-}
-
 // failQueued fails all that waits for a lane that goes, and to which no more can come.
 func (l *lane) failQueued(err error) {
 	l.mu.Lock()
@@ -159,11 +151,17 @@ func (l *lane) failQueued(err error) {
 	}
 }
 
-// take brings the batches of the next send under way: those at the head of the queue that run as the same user, within the
-// bounds, but at least one.
-func (l *lane) take() (some bool) {
+// take brings the batches of the next send under way, those at the head of the queue that run as the same user, within the
+// bounds, but at least one. It reports whether there are any, and any questions; or why the lane must go.
+func (l *lane) take() (batches, questions bool, end error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	switch {
+	case l.retired:
+		return false, false, fmt.Errorf("bridge: topic %q: %w", l.st.topic.Name, ErrTopicNotFound)
+	case l.st.b.owner.life.Err() != nil:
+		return false, false, ErrClosed
+	}
 	bytes, messages, n := 0, 0, 0
 	for _, a := range l.queue {
 		if n > 0 && (a.Session != l.queue[0].Session || bytes+len(a.Messages) > gatherBytes || messages+a.Count > gatherMessages) {
@@ -173,7 +171,7 @@ func (l *lane) take() (some bool) {
 	}
 	l.now.waiting = append(l.now.waiting, l.queue[:n]...)
 	l.queue = slices.Delete(l.queue, 0, n)
-	return n > 0
+	return n > 0, len(l.questions) > 0, nil
 }
 
 // batchesWait reports that there is something to write.
@@ -219,17 +217,13 @@ func (l *lane) noteFailed(p *ProducerBatch) {
 	}
 }
 
-// write sends the next batches of the queue, with one send if they allow it, and finishes each.
-func (l *lane) write() (some bool) {
-	if !l.take() {
-		return false
-	}
+// write sends the batches under way, with one send if they allow it, and finishes each.
+func (l *lane) write() {
 	ctx, cancel := context.WithDeadline(l.st.b.owner.life, l.now.deadline())
 	defer cancel()
 	for len(l.now.waiting) > 0 {
 		l.writeSome(ctx, &l.now)
 	}
-	return true
 }
 
 // writeSome finishes some of the batches that wait, at least the first.

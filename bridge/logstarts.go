@@ -62,8 +62,8 @@ func (st *topicState) awaitLogStarts(ctx context.Context) error {
 // before it, which is not acknowledged until it can be seen.
 type hidden struct {
 	statelog.LogStart
-	// sure is 1 + the bridge's epoch in which it was seen to hold, 0 before.
-	sure uint64
+	seen  bool   // it was seen to hold,
+	epoch uint64 // in this epoch of the bridge
 }
 
 // set takes in what is kept.
@@ -75,7 +75,7 @@ func (h *hidden) set(start statelog.LogStart) {
 
 // isSure says whether the partition begins where it seems to.
 func (p *partitionState) isSure(epoch uint64) bool {
-	return p.hidden.Offset <= p.start || p.hidden.sure == epoch+1 && p.hidden.Offset <= p.next
+	return p.hidden.Offset <= p.start || p.hidden.seen && p.hidden.epoch == epoch && p.hidden.Offset <= p.next
 }
 
 // logStart is where clients see the partition begin.
@@ -129,7 +129,7 @@ func (st *topicState) makeSure(ctx context.Context, partition int32, epoch uint6
 		p = st.part(partition)
 		same := p.hidden.LogStart == start
 		if same {
-			p.hidden.sure = epoch + 1
+			p.hidden.seen, p.hidden.epoch = true, epoch
 			st.wake()
 		}
 		st.mu.Unlock()
@@ -161,7 +161,9 @@ func (st *topicState) firstShown(ctx context.Context, partition int32, start sta
 }
 
 // pollOne returns the place of the first message that a poll finds, and when Iggy got it.
-func (st *topicState) pollOne(ctx context.Context, partition int32, strategy iggywire.PollStrategy, value uint64) (offset int64, stamp uint64, found bool, err error) {
+func (st *topicState) pollOne(
+	ctx context.Context, partition int32, strategy iggywire.PollStrategy, value uint64,
+) (offset int64, stamp uint64, found bool, err error) {
 	m, err := st.b.poll(ctx, st.b.self, pollRequest(st.topic.Iggy, partition, strategy, value, 1))
 	if err != nil {
 		return 0, 0, false, err
@@ -174,7 +176,9 @@ func (st *topicState) pollOne(ctx context.Context, partition int32, strategy igg
 }
 
 // lower moves a partition's log start back, if it is still the one given. It returns what it is then, or was.
-func (st *topicState) lower(ctx context.Context, partition int32, from statelog.LogStart, first int64) (statelog.LogStart, error) {
+func (st *topicState) lower(
+	ctx context.Context, partition int32, from statelog.LogStart, first int64,
+) (statelog.LogStart, error) {
 	release, err := st.beginMove(ctx)
 	if err != nil {
 		return from, err
@@ -230,7 +234,7 @@ func (st *topicState) reveal(ctx context.Context, partition int32, offset int64)
 	p := st.part(partition)
 	isHidden, back := offset < p.hidden.Offset, p.back
 	if isHidden {
-		p.hidden.sure = 0
+		p.hidden.seen = false
 	}
 	st.mu.Unlock()
 	if !isHidden && !back {
@@ -310,7 +314,8 @@ func (d *Deletion) check(t *Topic, bounds []Bounds) bool {
 		d.Before = known.Next
 	}
 	if d.Before < 0 || d.Before > known.Next {
-		d.Err = fmt.Errorf("bridge: topic %q partition %d: delete before %d of %d: %w", t.Name, d.Partition, d.Before, known.Next, ErrOffsetOutOfRange)
+		d.Err = fmt.Errorf("bridge: topic %q partition %d: delete before %d of %d: %w",
+			t.Name, d.Partition, d.Before, known.Next, ErrOffsetOutOfRange)
 		return false
 	}
 	return d.Before > known.Start

@@ -82,7 +82,7 @@ func (g *NativeGroups) prepare(ctx context.Context, t *Topic, group string) erro
 	switch {
 	case err != nil:
 		return err
-	case !found || now.ID != t.number || now.CreatedAt != t.createdAt:
+	case !found || !t.is(&now.Topic):
 		return ErrTopicNotFound
 	}
 	stream, topic := iggywire.NamedID(t.Iggy.Stream), iggywire.NamedID(t.Iggy.Topic)

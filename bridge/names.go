@@ -160,7 +160,9 @@ func ValidateTopicName(name string) error {
 	case strings.ContainsFunc(name, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '.' || r == '_' || r == '-')
 	}):
-		return &TopicNameError{fmt.Sprintf("'%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name)}
+		return &TopicNameError{
+			fmt.Sprintf("'%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name),
+		}
 	}
 	return nil
 }

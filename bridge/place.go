@@ -16,8 +16,8 @@ import (
 // sendTries bounds how often a group that was not written is sent again.
 const sendTries = 3
 
-// maxVerify is how large a message, in bytes, the poll may bring back that verifies a send. There may be as many of those as there
-// are connections for writes; a larger one is fetched as any other is read.
+// maxVerify is how large a message, in bytes, the poll may bring back that verifies a send: it comes on a connection for writes,
+// of which there are many. A larger one is read on one of the few for polls.
 const maxVerify = 64 << 10
 
 // errNotWritten: Iggy has not executed the send, or lost what it wrote. It may be repeated.

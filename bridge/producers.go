@@ -87,14 +87,9 @@ func (l *lane) ask(q *question) error {
 	return nil
 }
 
-// answerSome goes on with the question that waits longest, and reports that there is more to do. It pauses when there is
-// something to write.
-func (l *lane) answerSome() (more bool) {
+// goOnAnswering goes on with the question that waits longest, and pauses when there is something to write.
+func (l *lane) goOnAnswering() {
 	l.mu.Lock()
-	if len(l.questions) == 0 {
-		l.mu.Unlock()
-		return false
-	}
 	q := l.questions[0]
 	l.mu.Unlock()
 	ctx, cancel := context.WithCancel(q.ctx)
@@ -110,10 +105,9 @@ func (l *lane) answerSome() (more bool) {
 	case done:
 		q.answer(l.producers.States(), nil)
 	default:
-		return true
+		return
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.questions = slices.Delete(l.questions, 0, 1)
-	return len(l.questions) > 0
+	l.mu.Unlock()
 }

@@ -65,7 +65,8 @@ func (s *sent) fate() fate {
 		return fateOpen
 	}
 	switch a := s.call.ans; {
-	case s.call.err != nil, !a.status.Known(), a.status == iggywire.StatusInvalidCommand: // out of step: it may answer something else
+	// Out of step, it may answer something else.
+	case s.call.err != nil, !a.status.Known(), a.status == iggywire.StatusInvalidCommand:
 		return fateLost
 	case a.status == iggywire.StatusOK:
 		return fateConfirmed
@@ -117,9 +118,9 @@ func (l *lane) decide(ctx context.Context, cause error) (int64, error) {
 //     not. But then it also answers again, and what lay in its sockets is read within milliseconds of that.
 //
 // So settle waits until Iggy has answered throughout settleTime that the messages are not there. An answer that fails to come, or
-// comes long after the one before, begins the wait anew: the server may have been stopped in between. What this does not exclude is a network, or a
-// server, that holds one connection's bytes back for longer than that while it serves another: then a send may be executed
-// late, behind others, and double one that was repeated.
+// comes long after the one before, begins the wait anew: the server may have been stopped in between. What this does not exclude
+// is a network, or a server, that holds one connection's bytes back for longer than that while it serves another: then a send
+// may be executed late, behind others, and double one that was repeated.
 func (l *lane) settle(ctx context.Context) (int64, error) {
 	for {
 		over := l.sent.fate() // before the look: what comes to be later would be missed

@@ -197,7 +197,7 @@ func (st *topicState) loadEnds(ctx context.Context) ([]Bounds, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !found || details.ID != st.topic.number || details.CreatedAt != st.topic.createdAt {
+	if !found || !st.topic.is(&details.Topic) {
 		st.b.view.drop() // deleted, and perhaps made again
 		st.b.states.forget(st.topic.ID)
 		return nil, fmt.Errorf("bridge: topic %q: %w", st.topic.Name, ErrTopicNotFound)

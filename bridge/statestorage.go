@@ -68,7 +68,8 @@ func checkStateTopic(topic *Topic) error {
 	case topic.Partitions < 1:
 		return errors.New("it has no partitions")
 	case topic.MaxSize != iggywire.UnlimitedSize && topic.MaxSize != iggywire.ServerDefault:
-		return fmt.Errorf("its size is bounded to %d bytes, so Iggy would drop state that is still needed; it must be unlimited", topic.MaxSize)
+		return fmt.Errorf("its size is bounded to %d bytes, so Iggy would drop state that is still needed; it must be unlimited",
+			topic.MaxSize)
 	}
 	return checkStateExpiry(topic.MessageExpiry)
 }

@@ -273,15 +273,7 @@ func (t *tail) takeIn(msgs []byte, p *producerstate.Partition, now time.Time) er
 			run, base, newest = next, offset, -1
 		}
 		length++
-		newest = max(newest, recordTimestamp(&msg))
+		newest = max(newest, mapping.RecordTimestamp(&msg))
 	}
 	return nil
-}
-
-// recordTimestamp is the record timestamp of a message that a gateway wrote, in ms; -1: none.
-func recordTimestamp(m *mapping.Message) int64 {
-	if m.OriginTimestamp == 0 {
-		return -1
-	}
-	return int64(m.OriginTimestamp / 1000)
 }

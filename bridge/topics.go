@@ -45,6 +45,11 @@ type Topic struct {
 	createdAt uint64
 }
 
+// is reports that what Iggy tells of a topic of that name is about this incarnation.
+func (t *Topic) is(told *iggywire.Topic) bool {
+	return told.ID == t.number && told.CreatedAt == t.createdAt
+}
+
 // TopicView is all topics at one moment. It does not change.
 type TopicView struct {
 	Topics []*Topic // by name
@@ -141,7 +146,9 @@ func (v *topicView) load(ctx context.Context) (*TopicView, error) {
 	asked, outdated := time.Now(), v.outdated
 	v.mu.Unlock()
 
-	view := &TopicView{byName: map[string]*Topic{}, byID: map[TopicID]*Topic{}, collision: map[string]string{}, streams: map[string]uint32{}}
+	view := &TopicView{
+		byName: map[string]*Topic{}, byID: map[TopicID]*Topic{}, collision: map[string]string{}, streams: map[string]uint32{},
+	}
 	for _, stream := range v.b.cfg.Names.Streams() {
 		details, found, err := v.b.getStream(ctx, stream)
 		if err != nil {
@@ -260,7 +267,7 @@ func (b *Bridge) DeleteTopic(ctx context.Context, s *Session, t *Topic) error {
 	switch {
 	case err != nil:
 		return err
-	case !found || now.ID != t.number || now.CreatedAt != t.createdAt:
+	case !found || !t.is(&now.Topic):
 		b.view.drop()
 		b.states.forget(t.ID)
 		return fmt.Errorf("bridge: delete topic %q: %w", t.Name, ErrTopicNotFound)

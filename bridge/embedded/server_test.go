@@ -405,7 +405,7 @@ func TestAllocation(t *testing.T) {
 	if _, err := readGrowing(strings.NewReader("abc"), nil, 1<<30); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatal(err)
 	}
-	allocated := testing.AllocsPerRun(1, func() {
+	allocated := testing.AllocsPerRun(20, func() { // others allocate, too, now and then
 		b, _ := readGrowing(strings.NewReader("abc"), nil, 1<<30)
 		if cap(b) > readStep {
 			t.Errorf("%d bytes of memory for 3 received", cap(b))

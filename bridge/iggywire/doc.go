@@ -19,8 +19,9 @@
 // A request type has AppendTo, Code and a Parse function; an answer type has
 // AppendTo and a Parse function. Parse functions check every length before they
 // use it and return an error that wraps [ErrMalformed]; they never panic. Bytes
-// left over are refused in answers and ignored in requests, as the real server does. Strings and identifiers are copied out of the input; fields
-// documented as aliases are not.
+// left over are refused in answers and ignored in requests, as the real server
+// does. Strings and identifiers are copied out of the input; fields documented as
+// aliases are not.
 //
 // A name is 1 to 255 bytes of UTF-8 ([ValidName]). AppendTo cannot fail: a
 // string that its length prefix cannot count is written as an empty one, which
