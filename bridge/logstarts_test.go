@@ -124,7 +124,10 @@ func TestDeleteRecords(t *testing.T) {
 		}
 		watch := b.Watch([]*Topic{top})
 		defer watch.Close()
-		d := []Deletion{{Partition: 0, Before: 4}, {Partition: 1, Before: -1}, {Partition: 2, Before: -1}, {Partition: 3, Before: 0}, {Partition: -1, Before: 0}}
+		d := []Deletion{
+			{Partition: 0, Before: 4}, {Partition: 1, Before: -1}, {Partition: 2, Before: -1}, {Partition: 3, Before: 0},
+			{Partition: -1, Before: 0},
+		}
 		b.DeleteRecords(t.Context(), top, d)
 		for i, want := range []struct {
 			start int64
@@ -142,7 +145,8 @@ func TestDeleteRecords(t *testing.T) {
 		if known, ok := b.KnownBounds(top, 0); !ok || known.Start != 4 {
 			t.Errorf("known %+v %v", known, ok)
 		}
-		if got, err := write(t, b, top, 0, batch(b, 7, 1)); err != nil || got != (Appended{BaseOffset: 10, LogStart: 4, Timestamp: -1}) {
+		got, err := write(t, b, top, 0, batch(b, 7, 1))
+		if err != nil || got != (Appended{BaseOffset: 10, LogStart: 4, Timestamp: -1}) {
 			t.Errorf("%+v %v", got, err)
 		}
 	})

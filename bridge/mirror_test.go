@@ -39,7 +39,8 @@ func (g *groupScript) answer(code iggywire.Code, body []byte) (iggywire.Status, 
 		command = "leave"
 	case iggywire.CodeStoreOffset:
 		req, err := iggywire.ParseStoreOffset(body)
-		if command = fmt.Sprintf("%d@%d", req.Offset, req.Partition); err != nil || req.Consumer.Kind != iggywire.ConsumerGroup || !req.HasPartition {
+		command = fmt.Sprintf("%d@%d", req.Offset, req.Partition)
+		if err != nil || req.Consumer.Kind != iggywire.ConsumerGroup || !req.HasPartition {
 			command = "a malformed store"
 		}
 	default:

@@ -79,7 +79,8 @@ func (w *randomWorld) run() {
 
 // fault is asked with the fake's mu held.
 func (w *randomWorld) fault(code iggywire.Code) fault {
-	if code != iggywire.CodeSendMessages && code != iggywire.CodePollMessages && code != iggywire.CodeGetTopic || w.faults.IntN(25) > 0 {
+	concerned := code == iggywire.CodeSendMessages || code == iggywire.CodePollMessages || code == iggywire.CodeGetTopic
+	if !concerned || w.faults.IntN(25) > 0 {
 		return behave
 	}
 	return []fault{hang, dropBefore, dropAfter, cut, garbage, slow, slow, dropLate}[w.faults.IntN(8)]
@@ -98,7 +99,8 @@ func (w *randomWorld) events(ctx context.Context) {
 			w.f.with(func() {
 				p := w.f.partition("orders", 0)
 				keep := max(len(p.messages)-w.rand.IntN(30), 0)
-				for keep > 0 && keep < len(p.messages) && iggywire.MessageTimestamp(p.messages[keep-1]) == iggywire.MessageTimestamp(p.messages[keep]) {
+				stamp := func(i int) uint64 { return iggywire.MessageTimestamp(p.messages[i]) }
+				for keep > 0 && keep < len(p.messages) && stamp(keep-1) == stamp(keep) {
 					keep-- // Iggy keeps a send whole or not at all
 				}
 				for _, m := range p.messages[keep:] {
@@ -201,7 +203,8 @@ func (w *randomWorld) idempotentClient(ctx context.Context, id int64) {
 			a.Messages = a.Messages[:0]
 			ids := mapping.IDs{ProducerID: id, Epoch: epoch, BaseSequence: c.first}
 			for i := range c.n {
-				a.Messages = mapping.AppendMessage(a.Messages, &mapping.Message{ID: ids.ID(i), Payload: fmt.Appendf(nil, "%d/%d", id, c.value+i)})
+				payload := fmt.Appendf(nil, "%d/%d", id, c.value+i)
+				a.Messages = mapping.AppendMessage(a.Messages, &mapping.Message{ID: ids.ID(i), Payload: payload})
 			}
 			a.Deadline = time.Now().Add(time.Duration(500+r.IntN(4000)) * time.Millisecond)
 			if b.Append(w.top, 0, a) != nil {
@@ -250,13 +253,15 @@ func (w *randomWorld) otherClient(ctx context.Context, id int64) {
 	r := rand.New(rand.NewPCG(uint64(id), 7))
 	for value := 0; ctx.Err() == nil; value += 4 {
 		b, gateway := w.current()
-		a := &Append{Session: b.Self(), Count: 1 + r.IntN(4), Deadline: time.Now().Add(time.Duration(500+r.IntN(4000)) * time.Millisecond)}
+		a := &Append{Session: b.Self(), Count: 1 + r.IntN(4)}
+		a.Deadline = time.Now().Add(time.Duration(500+r.IntN(4000)) * time.Millisecond)
 		ids := mapping.IDs{ProducerID: -1}
 		for i := range ids.Random {
 			ids.Random[i] = byte(rand.Uint32())
 		}
 		for i := range a.Count {
-			a.Messages = mapping.AppendMessage(a.Messages, &mapping.Message{ID: ids.ID(i), Payload: fmt.Appendf(nil, "%d/%d", id, value+i)})
+			payload := fmt.Appendf(nil, "%d/%d", id, value+i)
+			a.Messages = mapping.AppendMessage(a.Messages, &mapping.Message{ID: ids.ID(i), Payload: payload})
 		}
 		if b.Append(w.top, 0, a) == nil {
 			if got, err := a.Wait(context.Background()); err == nil {
@@ -304,5 +309,6 @@ func (w *randomWorld) check() {
 			w.t.Errorf("%s was acknowledged at %d, is at %d, %v", payload, offset, got, found)
 		}
 	}
-	w.t.Logf("%d stored, %d acknowledged, %d lost by the store, %d restarts, %d epochs forgotten", len(at), len(w.acked), len(w.lost), w.restarts, w.forgiven)
+	w.t.Logf("%d stored, %d acknowledged, %d lost by the store, %d restarts, %d epochs forgotten",
+		len(at), len(w.acked), len(w.lost), w.restarts, w.forgiven)
 }

@@ -40,8 +40,8 @@ func TestStampTime(t *testing.T) {
 	})
 }
 
-// The poll that verifies a batch brings its smallest message back, for Iggy's time, if that is small; a batch of large ones has one
-// of them read on its own. Either way it is one message.
+// The poll that verifies a batch brings its smallest message back, for Iggy's time, if that is small; of a batch of large ones one
+// is read on its own. Either way it is one message.
 func TestStampTimeOfLargeMessages(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
 		top := topic(t, b, "orders", 1)

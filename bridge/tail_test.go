@@ -135,7 +135,9 @@ func TestForeignIDs(t *testing.T) {
 		f.with(func() {
 			p := f.partition("orders", 0)
 			f.appendIDs(7, 3, 0, 2)
-			for _, m := range [][]byte{garbage(1<<63, 0, 0), garbage(7, 3, 1<<31), garbage(7, 0xffff, 50), garbage(7, 2, 50), garbage(9, 0x8000, 5), garbage(7, 3, 0)} {
+			for _, m := range [][]byte{
+				garbage(1<<63, 0, 0), garbage(7, 3, 1<<31), garbage(7, 0xffff, 50), garbage(7, 2, 50), garbage(9, 0x8000, 5), garbage(7, 3, 0),
+			} {
 				p.append(f.now(), m)
 			}
 		})

@@ -297,7 +297,8 @@ func TestLogStart(t *testing.T) {
 		if n := f.asked(iggywire.CodePollMessages) - polls; n != 1 {
 			t.Errorf("%d polls for the first message, want 1", n)
 		}
-		if got, err := write(t, b, top, 0, batch(b, 2, 1)); err != nil || got != (Appended{BaseOffset: 10, LogStart: 6, Timestamp: -1}) {
+		want := Appended{BaseOffset: 10, LogStart: 6, Timestamp: -1}
+		if got, err := write(t, b, top, 0, batch(b, 2, 1)); err != nil || got != want {
 			t.Errorf("%+v %v", got, err)
 		}
 	})
@@ -372,7 +373,9 @@ func TestOpen(t *testing.T) {
 	open := func(t *testing.T, f *fakeIggy, names *Names) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
-		b, err := Open(ctx, Config{Addr: "iggy:8090", Username: "iggy", Password: "iggy", Names: names, Dial: f.dial, Logger: slog.New(slog.DiscardHandler)})
+		b, err := Open(ctx, Config{
+			Addr: "iggy:8090", Username: "iggy", Password: "iggy", Names: names, Dial: f.dial, Logger: slog.New(slog.DiscardHandler),
+		})
 		if err == nil {
 			b.Close(ctx)
 		}

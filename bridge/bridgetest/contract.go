@@ -137,7 +137,9 @@ func text(format string, args ...any) func(int) []byte {
 	return func(i int) []byte { return fmt.Appendf(nil, format+" %d", append(args, i)...) }
 }
 
-func write(ctx context.Context, b *bridge.Bridge, top *bridge.Topic, p int32, n int, payload func(int) []byte) (bridge.Appended, error) {
+func write(
+	ctx context.Context, b *bridge.Bridge, top *bridge.Topic, p int32, n int, payload func(int) []byte,
+) (bridge.Appended, error) {
 	a := &bridge.Append{Session: b.Self(), Messages: messages(n, payload), Count: n, Deadline: time.Now().Add(20 * time.Second)}
 	if err := b.Append(top, p, a); err != nil {
 		return bridge.Appended{}, err
@@ -329,7 +331,9 @@ func (s *suite) foreignWriters(t *testing.T, b *bridge.Bridge) {
 	checkPlaces(t, b, top, 9, 20, func(writer int) *bridge.Bridge { return others[writer%len(others)] })
 }
 
-func checkPlaces(t *testing.T, b *bridge.Bridge, top *bridge.Topic, writers, batches int, through func(writer int) *bridge.Bridge) {
+func checkPlaces(
+	t *testing.T, b *bridge.Bridge, top *bridge.Topic, writers, batches int, through func(writer int) *bridge.Bridge,
+) {
 	t.Helper()
 	const perBatch = 3
 	type place struct {

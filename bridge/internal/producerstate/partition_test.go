@@ -290,7 +290,8 @@ func TestTable(t *testing.T) {
 	expect := func(what string, inA, inB string, n int, evicted int64) {
 		t.Helper()
 		if ids(a) != inA || ids(b) != inB || table.Len() != n || table.Evicted() != evicted {
-			t.Errorf("%s: %q and %q, %d in all, %d evicted; want %q and %q, %d, %d", what, ids(a), ids(b), table.Len(), table.Evicted(), inA, inB, n, evicted)
+			t.Errorf("%s: %q and %q, %d in all, %d evicted; want %q and %q, %d, %d",
+				what, ids(a), ids(b), table.Len(), table.Evicted(), inA, inB, n, evicted)
 		}
 	}
 	written(a, 1)

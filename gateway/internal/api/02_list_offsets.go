@@ -90,9 +90,9 @@ func repeatedPartitions(req *kmsg.ListOffsetsRequest) map[partitionRef]*kmsg.Lis
 
 func (a *API) listTopicOffsets(
 	ctx context.Context, version int16, in *kmsg.ListOffsetsRequestTopic, out *kmsg.ListOffsetsResponseTopic,
-	known *topicBounds, repeated map[partitionRef]*kmsg.ListOffsetsRequestTopic,
+	asked *topicBounds, repeated map[partitionRef]*kmsg.ListOffsetsRequestTopic,
 ) {
-	topic, bounds, err := known.topic, known.partitions, known.err
+	topic, bounds, err := asked.topic, asked.partitions, asked.err
 	search := offsetSearch{api: a, topic: topic, stamp: mapping.RecordTimestamp}
 	if topic != nil && err == nil {
 		var settings *topicconfig.Effective

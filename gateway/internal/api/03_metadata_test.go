@@ -255,7 +255,7 @@ func TestMetadataAuthorizedOperations(t *testing.T) {
 			if asked && version <= 10 {
 				ofCluster = 8096
 			}
-			if got.Topics[0].AuthorizedOperations != ofTopic || got.Topics[1].AuthorizedOperations != notAsked {
+			if got.Topics[0].AuthorizedOperations != ofTopic || got.Topics[1].AuthorizedOperations != ofTopic {
 				t.Errorf("v%d, asked %v: topics %d and %d", version, asked, got.Topics[0].AuthorizedOperations, got.Topics[1].AuthorizedOperations)
 			}
 			if got.AuthorizedOperations != ofCluster {

@@ -108,13 +108,13 @@ func TestFetchMinBytes(t *testing.T) {
 func TestFetchErrorEndsWait(t *testing.T) {
 	gw := shared(t)
 	c := gw.dial(t)
-	topic := gw.newTopic(t, 2)
+	topic := gw.newTopic(t, 3)
 	c.produce(topic, 1, batch("v"))
 	for name, bad := range map[string]part{
 		"out of range": {topic: topic, partition: 0, offset: 5},
 		"newer epoch":  {topic: topic, partition: 0, epoch: 9},
 	} {
-		req := fetchRequest(part{topic: topic, partition: 1}, bad, part{topic: topic, partition: 0})
+		req := fetchRequest(part{topic: topic, partition: 1}, bad, part{topic: topic, partition: 2})
 		req.MaxWaitMillis, req.MinBytes = long, 1<<20
 		began := time.Now()
 		resp := ask[*kmsg.FetchResponse](c, req)
@@ -186,7 +186,7 @@ func TestFetchWaitsWithoutItsRequest(t *testing.T) {
 		named bool
 		least int64 // bytes for a partition
 	}{
-		{"no session", -1, true, 200},
+		{"no session", -1, true, 300},
 		{"a session begins", 0, true, 300},
 		{"it goes on", 1, false, 200},
 		{"everything is named again", 2, true, 200},

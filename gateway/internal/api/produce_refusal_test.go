@@ -94,8 +94,8 @@ func TestProduceRefusals(t *testing.T) {
 		{name: "missing topic", topic: "no-such-topic", records: two, code: codeUnknownTopic},
 		{name: "partition above", partition: 1, records: two, code: codeUnknownTopic},
 		{name: "partition below 0", partition: -1, records: two, code: codeUnknownTopic},
-		{name: "bad topic name", topic: "a b", records: two, code: codeInvalidTopic},
-		{name: "empty topic name", topic: "", records: two, code: codeInvalidTopic, change: func(req *kmsg.ProduceRequest) { req.Topics[0].Topic = "" }},
+		{name: "bad topic name", topic: "a b", records: two, code: codeUnknownTopic},
+		{name: "empty topic name", topic: "", records: two, code: codeUnknownTopic, change: func(req *kmsg.ProduceRequest) { req.Topics[0].Topic = "" }},
 		{name: "internal topic", topic: internalTopic, records: two, code: codeInvalidTopic},
 
 		{name: "transactional id", records: two, change: transactionalID("tx"), code: codeUnsupportedVersion},

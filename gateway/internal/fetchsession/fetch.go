@@ -112,7 +112,8 @@ func (f *Fetch) resume(s *session, now time.Time) error {
 	if more := s.lacks(f.req); more.partitions > 0 && !f.cache.touch(s, s.extent().plus(more), now) {
 		return ErrNotFound
 	}
-	s.update(f.req)
+	s.name(f.req)
+	s.forget(f.req)
 	if s.size == 0 { // everything is forgotten
 		f.cache.end(s)
 		f.ask(sessionless)
@@ -137,7 +138,7 @@ func nextEpoch(epoch int32) int32 {
 // Len is how many partitions there are to fetch, at most.
 func (f *Fetch) Len() int { return f.count }
 
-// Memory is how many bytes Each takes, until Finish: a session that begins here, or a list of topics.
+// Memory is how many bytes Each takes, until Finish, beside those that the sessions have a bound for.
 func (f *Fetch) Memory() int64 { return f.memory }
 
 // Each lists the partitions to fetch, in the order to serve them. visit must be quick: it holds others up who use the
@@ -149,7 +150,7 @@ func (f *Fetch) Each(visit func(Part)) error {
 		return ErrEpoch
 	}
 	if f.kind != incremental {
-		f.s.update(f.req)
+		f.s.name(f.req)
 	}
 	for e := f.s.order.next; e != &f.s.order; e = e.next {
 		p := Part{

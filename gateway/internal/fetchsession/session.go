@@ -102,24 +102,28 @@ func (s *session) lacks(req *kmsg.FetchRequest) (e extent) {
 	return e
 }
 
-// update takes in what a request names, then what it forgets: what it names in both is forgotten. mu is held.
-func (s *session) update(req *kmsg.FetchRequest) {
+// name takes in what a request names. mu is held.
+func (s *session) name(req *kmsg.FetchRequest) {
 	for i := range req.Topics {
 		in := &req.Topics[i]
 		if len(in.Partitions) == 0 {
 			continue
 		}
-		t := s.topic(nameOf(in.Topic, in.TopicID, s.byID))
+		t := s.topic(nameOf(in.Topic, in.TopicID, s.byID), len(in.Partitions))
 		for j := range in.Partitions {
 			s.ask(t, &in.Partitions[j])
 		}
 	}
 	s.charge = max(s.charge, s.extent().charge())
+}
+
+// forget drops what a request forgets, also what it names as well. mu is held.
+func (s *session) forget(req *kmsg.FetchRequest) {
 	for i := range req.ForgottenTopics {
 		in := &req.ForgottenTopics[i]
 		if t := s.topics[nameOf(in.Topic, in.TopicID, s.byID)]; t != nil {
 			for _, p := range in.Partitions {
-				s.forget(t, p)
+				s.remove(t, p)
 			}
 		}
 	}
@@ -133,10 +137,11 @@ func nameOf(name string, id [16]byte, byID bool) Topic {
 	return Topic{Name: name}
 }
 
-func (s *session) topic(name Topic) *topic {
+// topic finds a topic, or adds it, with room for so many partitions.
+func (s *session) topic(name Topic, partitions int) *topic {
 	t := s.topics[name]
 	if t == nil {
-		t = &topic{Topic: name, entries: map[int32]*entry{}}
+		t = &topic{Topic: name, entries: make(map[int32]*entry, partitions)}
 		s.topics[name] = t
 		s.names += len(name.Name)
 	}
@@ -155,7 +160,7 @@ func (s *session) ask(t *topic, in *kmsg.FetchRequestTopicPartition) {
 	e.offset, e.maxBytes, e.leaderEpoch = in.FetchOffset, in.PartitionMaxBytes, in.CurrentLeaderEpoch
 }
 
-func (s *session) forget(t *topic, partition int32) {
+func (s *session) remove(t *topic, partition int32) {
 	e := t.entries[partition]
 	if e == nil {
 		return
