@@ -10,5 +10,6 @@
 // fails if REQUIRE_<TOOL>=true (kcat, java, python3, node). E2E_REPORT names a file that gets a row for each client.
 //
 // Tests whose names begin with PB are of faults that others were seen with, servers, proxies and clients. Most send requests
-// by hand and compare each field of the answers with a broker's, see transcript.
+// by hand and compare each field of the answers with a broker's, see transcript. The scripts of testParity do so for each API
+// that is served, at the boundaries of its versions; TestParityCovers fails where one is missing.
 package suite

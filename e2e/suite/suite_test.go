@@ -49,6 +49,7 @@ func scenarios() []scenario {
 		{"pitfalls-fetch", testFetchPitfalls},
 		{"pitfalls-offsets", testOffsetPitfalls},
 		{"parity", testParity},
+		{"parity-over-time", testParityTimes},
 		{"groups", testGroups},
 		{"join-rounds", testJoinRounds},
 		{"PB-38-sequences-over-restarts", testSequencesOverRestarts},
