@@ -39,6 +39,11 @@ test: build ## unit tests, and clients against the gateway: Go's, and those for 
 	printf '| client | version | target | exercised | result |\n|---|---|---|---|---|\n' >$(REPORT)
 	code=0; E2E_REPORT=$(REPORT) go test -p 1 -count=1 -timeout 20m $(SUITE) || code=$$?; cat $(REPORT); exit $$code
 
+.PHONY: clients-table
+clients-table: ## write what the last make test put clients through on the durable gateway into docs/compatibility.md
+	{ sed -n 1,2p $(REPORT); grep '| embedded-durable |' $(REPORT) | LC_ALL=C sort; } >$(REPORT).sorted
+	sed -i -e '/^<!-- begin: clients/,/^<!-- end: clients/{//!d}' -e '/^<!-- begin: clients/r $(REPORT).sorted' docs/compatibility.md
+
 .PHONY: ci
 ci: lint verify-modules race ## all that a change must pass
 
@@ -96,6 +101,10 @@ bench-e2e: ## Kafka clients through the gateway, beside the Iggy SDK and Kafka; 
 .PHONY: bench-codec
 bench-codec: ## recordcodec beside franz-go's and kafka-go's codecs, in pairs; flags by ARGS='-only ^decode/none'
 	cd recordcodec/bench && go run . $(ARGS)
+
+.PHONY: peers
+peers: ## tests that franz-go and kafka-go have of their own, against a gateway; minutes, localhost:9092 must be free
+	e2e/peers/run
 
 .PHONY: verify-protocol
 verify-protocol: build ## every served API and version of the gateway or broker at ADDR, host:port

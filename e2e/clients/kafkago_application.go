@@ -40,13 +40,14 @@ func (k KafkaGo) OffsetAt(ctx context.Context, topic string, partition int, ms i
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range found.Topics[topic] {
-		for offset := range p.Offsets {
-			return offset, p.Error
-		}
-		return -1, p.Error
+	if len(found.Topics[topic]) != 1 {
+		return 0, fmt.Errorf("%d answers for %s", len(found.Topics[topic]), topic)
 	}
-	return 0, fmt.Errorf("no answer for %s", topic)
+	p, offset := found.Topics[topic][0], int64(-1)
+	for o := range p.Offsets { // one at most
+		offset = o
+	}
+	return offset, p.Error
 }
 
 // metadata is that of the topics named, or of all.
