@@ -57,7 +57,8 @@ race: ## every test under the race detector, the binaries that e2e starts includ
 		[[ $$try != 3 ]] && grep -q '^ThreadSanitizer: CHECK failed' bin/race.log || exit 1; \
 		echo "== the race detector crashed, not a test: once more"; \
 	done
-	E2E_RACE=true go test -race -p 1 -count=1 -timeout 20m $(SUITE)
+	E2E_RACE=true go test -race -count=1 -timeout 20m ./e2e/suite
+	go test -race -short ./e2e/soak
 
 .PHONY: verify-modules
 verify-modules: ## each module builds, vets and tests on its own, as its importers see it
