@@ -7,6 +7,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/iggy-kafka/iggy-kafka/coordinator v0.0.0
 	github.com/iggy-kafka/iggy-kafka/recordcodec v0.0.0
+	golang.org/x/sync v0.25.0
 )
 
 require (

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
@@ -253,21 +255,12 @@ const askTogether = 16
 
 // together calls a function for all of a list, some at a time, and returns the first error.
 func together[T any](list []T, do func(T) error) error {
-	var all sync.WaitGroup
-	var once sync.Once
-	var first error
-	busy := make(chan struct{}, askTogether)
+	var all errgroup.Group
+	all.SetLimit(askTogether)
 	for _, one := range list {
-		busy <- struct{}{}
-		all.Go(func() {
-			defer func() { <-busy }()
-			if err := do(one); err != nil {
-				once.Do(func() { first = err })
-			}
-		})
+		all.Go(func() error { return do(one) })
 	}
-	all.Wait()
-	return first
+	return all.Wait()
 }
 
 // endOf reads a partition's end: current offset 0 with no messages is the empty partition, whose next offset is 0.

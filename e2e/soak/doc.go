@@ -12,7 +12,6 @@
 //
 // Environment: SOAK_RUNS and SOAK_SEED (the first run's; one more for each that follows) say what to run, SOAK_TOPOLOGY
 // restricts the topologies to one, SOAK_KEEP=true keeps the folders of runs that passed, SOAK_DEBUG=true has clients log
-// every request. IGGY_SERVER_BIN names the binary
-// of a real Iggy server 0.8, which then takes part. Java clients take part where java and mvn are; without them
-// REQUIRE_JAVA=true fails the test.
+// every request. IGGY_SERVER_BIN names the binary of a real Iggy server 0.8, which then takes part. Java clients take part
+// where java and mvn are; without them REQUIRE_JAVA=true fails the test.
 package soak
