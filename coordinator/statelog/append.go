@@ -208,8 +208,12 @@ func (p *partition) foldMessage(m *Message) error {
 func (p *partition) foldRecord(m *Message, writer writerID, r record) error {
 	p.state.Lock()
 	defer p.state.Unlock()
-	owned := p.fold.owned && p.fold.writer == p.writer
-	if err := p.fold.decoded(m, writer, r); err != nil {
+	owned, quotas := p.fold.owned && p.fold.writer == p.writer, p.fold.view.quotaChanges
+	err := p.fold.decoded(m, writer, r)
+	if p.fold.view.quotaChanges != quotas {
+		p.quotas.Add(1)
+	}
+	if err != nil {
 		return fmt.Errorf("partition %d: offset %d: %w", p.number, m.Offset, err)
 	}
 	if owned && p.fold.writer != p.writer {

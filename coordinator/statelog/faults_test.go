@@ -293,6 +293,42 @@ func TestUnansweredAppendIsFound(t *testing.T) {
 	})
 }
 
+// What waits when an append fails fails with it. What is asked for upon the news of that is tried, however soon it comes.
+func TestAppendUponTheNewsOfAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := statelogtest.New(1)
+		s.Delay = time.Millisecond
+		g := startGateway(t, s, "a")
+		offset := func(group string, done func(error)) {
+			g.Groups().Append(group, []coordinator.Change{coordinator.OffsetCommitted{
+				TopicPartition: coordinator.TopicPartition{Topic: "t"}, Offset: coordinator.Offset{Position: 1},
+			}}, done)
+		}
+		s.FailNext(1, statelogtest.Refused)
+		before := s.Appends()
+		again, waited := make(chan error, 1), make(chan error, 1)
+		offset("first", func(err error) {
+			if err == nil {
+				t.Error("an append that was refused succeeded")
+			}
+			offset("again", func(err error) { again <- err })
+		})
+		synctest.Wait() // the first one is on its way
+		offset("waits", func(err error) { waited <- err })
+		if err := <-waited; !errors.Is(err, statelogtest.ErrInjected) {
+			t.Errorf("what waited: %v", err)
+		}
+		if err := <-again; err != nil {
+			t.Errorf("what was asked for upon the news: %v", err)
+		}
+		if n := s.Appends() - before; n != 2 {
+			t.Errorf("%d appends", n)
+		}
+		equal(t, []string{"again/t/0=1"}, stored(t, s))
+		g.mustStop()
+	})
+}
+
 // An append that was given up on comes late: nobody was told that it succeeded, so it must not count.
 func TestLateAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -146,6 +146,47 @@ func TestSettingsVersion(t *testing.T) {
 	})
 }
 
+// The version of the quotas changes with each of them, only with them, and when those of an earlier run are loaded.
+func TestQuotasVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := statelogtest.New(1)
+		g := startGateway(t, s, "a")
+		version := g.QuotasVersion()
+		if version == 0 {
+			t.Error("loaded, and the version is 0")
+		}
+		for _, tc := range []struct {
+			name    string
+			changes bool
+			do      func() error
+		}{
+			{"set", true, func() error { return g.SetQuota(t.Context(), "q", map[string]string{"a": "b"}) }},
+			{"settings", false, func() error { return g.SetTopicSettings(t.Context(), "id", "name", map[string]string{"a": "b"}) }},
+			{"removed", true, func() error { return g.SetQuota(t.Context(), "q", nil) }},
+			{"set again", true, func() error { return g.SetQuota(t.Context(), "q", map[string]string{"a": "c"}) }},
+		} {
+			if err := tc.do(); err != nil {
+				t.Fatal(err)
+			}
+			after := g.QuotasVersion()
+			if (after != version) != tc.changes {
+				t.Errorf("%s: version %d, then %d", tc.name, version, after)
+			}
+			version = after
+		}
+		if err := g.stop(); err != nil {
+			t.Fatal(err)
+		}
+		g = startGateway(t, s, "b")
+		if g.QuotasVersion() == 0 || len(g.Quotas()) != 1 {
+			t.Errorf("started again: version %d, %v", g.QuotasVersion(), g.Quotas())
+		}
+		if err := g.stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestStateSurvives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := statelogtest.New(2)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,8 @@ type partition struct {
 	// state guards fold, which the goroutine alone changes.
 	state sync.RWMutex
 	fold  *fold
+	// quotas rises when those in fold may have changed.
+	quotas atomic.Uint64
 
 	wake chan struct{} // capacity 1
 
@@ -118,13 +121,13 @@ func (p *partition) take() []*pending {
 	return taken
 }
 
-// refuse fails everything that waits.
-func (p *partition) refuse(err error) {
+// takeAll returns everything that waits.
+func (p *partition) takeAll() []*pending {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	waiting := p.queue
 	p.queue, p.queued = nil, 0
-	p.mu.Unlock()
-	end(waiting, err)
+	return waiting
 }
 
 // reason is why the partition is closed, nil if it is not.
@@ -139,7 +142,7 @@ func (p *partition) close(err error) {
 	p.mu.Lock()
 	p.closed = err
 	p.mu.Unlock()
-	p.refuse(err)
+	end(p.takeAll(), err)
 }
 
 func end(items []*pending, err error) {
@@ -199,9 +202,14 @@ func (p *partition) work(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	if len(batch) > 0 {
-		if err := p.write(ctx, batch); err != nil {
-			// Nothing that waits fares better: the storage would be asked in vain once for each batch.
-			p.refuse(err)
+		err := p.write(ctx, batch)
+		if err != nil {
+			// Nothing that waits fares better: the storage would be asked in vain once for each batch. What comes once a caller
+			// has been told does not wait yet: to try again is not in vain.
+			batch = append(batch, p.takeAll()...)
+		}
+		end(batch, err)
+		if err != nil {
 			return false, p.failed(ctx, err)
 		}
 	}
@@ -214,7 +222,7 @@ func (p *partition) work(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// write appends a batch and ends its items.
+// write appends a batch.
 func (p *partition) write(ctx context.Context, batch []*pending) error {
 	var payloads [][]byte
 	for _, item := range batch {
@@ -230,7 +238,6 @@ func (p *partition) write(ctx context.Context, batch []*pending) error {
 			err = p.append(ctx, payloads)
 		}
 	}
-	end(batch, err)
 	return err
 }
 

@@ -20,6 +20,8 @@ type view struct {
 	offsets int
 	// settingsChanges counts the records that may have changed topics' settings.
 	settingsChanges uint64
+	// quotaChanges counts the records that may have changed quotas.
+	quotaChanges uint64
 }
 
 // groupState is a group. Snapshot is empty if only offsets are known of it.
@@ -80,6 +82,7 @@ func (v *view) apply(r record) {
 		delete(v.topics, r.topicID)
 		v.settingsChanges++
 	case quota:
+		v.quotaChanges++
 		if len(r.values) == 0 {
 			delete(v.quotas, r.key)
 		} else {
