@@ -21,46 +21,47 @@ type Bridge struct {
 	buffers   bufferPool
 	owner     *owner
 	self      *Session
+	slots     *slots               // of the connections that carry writes
+	others    sessionTable         // of all other users
+	boot      string               // in the names of the tokens that this process makes
 	producers *producerstate.Table // of all lanes
 	questions chan struct{}        // a token for each lane that is asked for its producers
 	control   *connPool            // the gateway's own small questions, which must not queue behind megabytes of records
 
 	clusterID  string
 	lossLogged atomic.Int64  // unix ns
+	dials      atomic.Uint64 // connections made
 	epoch      atomic.Uint64 // rises when a connection is lost: every remembered end of a partition is void
 	view       topicView
 	states     stateTable
-}
-
-// Session is access as one Iggy user: the connections that carry its writes and its polls.
-type Session struct {
-	writes, reads *connPool
 }
 
 // Open signs in to Iggy, makes the default stream if it is missing, and checks that the streams of the topic map
 // exist and that the user may read. It tries until ctx is done when Iggy cannot be reached; a refusal ends it at once.
 func Open(ctx context.Context, cfg Config) (*Bridge, error) {
 	cfg = cfg.withDefaults()
-	if cfg.Names == nil {
+	switch {
+	case cfg.Names == nil:
 		return nil, errors.New("bridge: Config.Names is not set")
+	case len(cfg.TokenPrefix) > maxTokenPrefix:
+		return nil, fmt.Errorf("bridge: Config.TokenPrefix %q has more than %d bytes", cfg.TokenPrefix, maxTokenPrefix)
 	}
 	b := &Bridge{
-		cfg: cfg, owner: newOwner(),
+		cfg: cfg, owner: newOwner(), boot: newBoot(),
 		producers: producerstate.New(cfg.MaxProducers, cfg.ProducerExpiry), questions: make(chan struct{}, maxQuestions),
 	}
 	// A list of topics cannot be asked for in parts: it may be larger than the answers whose size we choose.
-	b.control = newConnPool(&b.cfg, &b.buffers, 2, 4*cfg.MaxAnswerSize, b.connLost)
-	b.self = &Session{
-		writes: newConnPool(&b.cfg, &b.buffers, cfg.MaxWriteConnections, cfg.MaxAnswerSize, b.connLost),
-		reads:  newConnPool(&b.cfg, &b.buffers, cfg.MaxReadConnections, cfg.MaxAnswerSize, b.connLost),
-	}
+	b.control = b.selfPool(2, 4*cfg.MaxAnswerSize)
+	b.slots = newSlots(cfg.MaxWriteConnections)
+	b.self = b.newSession(iggywire.NamedID(cfg.Username),
+		b.selfPool(cfg.MaxWriteConnections, cfg.MaxAnswerSize), b.selfPool(cfg.MaxReadConnections, cfg.MaxAnswerSize))
 	b.view.init(b)
 	b.states.init(b)
 	if err := b.start(ctx); err != nil {
 		b.Close(ctx)
 		return nil, err
 	}
-	b.owner.spawn(b.reap)
+	b.owner.spawn(b.tend)
 	return b, nil
 }
 
@@ -135,18 +136,19 @@ func (b *Bridge) ClusterID() string { return b.clusterID }
 
 // Close stops what runs, fails what waits with ErrClosed, and signs the connections out within ctx.
 func (b *Bridge) Close(ctx context.Context) {
-	pools := []*connPool{b.self.writes, b.self.reads, b.control}
+	others := b.others.close()
 	// A write that Iggy does not take would hold its lane for longer.
 	stop := context.AfterFunc(ctx, func() {
-		for _, p := range pools {
-			p.abort()
+		b.control.abort()
+		for _, s := range append(others, b.self) {
+			s.abort()
 		}
 	})
 	defer stop()
 	b.owner.close()
-	for _, p := range pools {
-		p.close(ctx)
-	}
+	closeAll(ctx, others)
+	b.self.Close(ctx)
+	b.control.close(ctx)
 }
 
 // connLost makes every remembered end void: the server may have been killed and may have lost what it had not
@@ -161,15 +163,18 @@ func (b *Bridge) connLost(err error) {
 	}
 }
 
-// reap closes idle connections.
-func (b *Bridge) reap() {
-	tick := time.NewTicker(max(b.cfg.IdleTimeout/4, time.Second))
+// tend closes idle connections, and renews tokens in time.
+func (b *Bridge) tend() {
+	tick := time.NewTicker(max(min(b.cfg.IdleTimeout, b.cfg.TokenLife)/4, time.Second))
 	defer tick.Stop()
 	for {
 		select {
-		case <-tick.C:
-			for _, p := range []*connPool{b.self.writes, b.self.reads} {
-				p.reap(b.owner.life, b.cfg.IdleTimeout)
+		case now := <-tick.C:
+			b.self.reap()
+			away := false
+			for _, s := range b.others.all() {
+				s.reap()
+				away = away || IsRetryable(s.renew(b.owner.life, now)) // one is enough to wait for
 			}
 		case <-b.owner.life.Done():
 			return

@@ -28,13 +28,18 @@ type Config struct {
 	// InternalTopics are Kafka topic names that clients may read and not change.
 	InternalTopics []string
 
-	// MaxWriteConnections bounds the connections that carry writes (256), MaxReadConnections those that carry
-	// polls (8). Idle ones close after IdleTimeout (10 min).
+	// MaxWriteConnections bounds the connections that carry writes, of all users together (256), MaxReadConnections those of each
+	// user that carry polls (8). Idle ones close after IdleTimeout (10 min).
 	MaxWriteConnections, MaxReadConnections int
 	IdleTimeout                             time.Duration
 	// DialTimeout bounds connecting and signing in (5 s). CallTimeout is when a connection that owes an answer
 	// counts as hung (10 s); callers' contexts end their own waiting earlier.
 	DialTimeout, CallTimeout time.Duration
+	// TokenPrefix begins the names of the personal access tokens with which connections of other users than the gateway's own are
+	// opened, at most 16 bytes ("iggy-kafka"). Several gateways in front of one Iggy have each its own: those of its
+	// predecessors are deleted. TokenLife is how long one is good for (1 h); it is replaced at half of that.
+	TokenPrefix string
+	TokenLife   time.Duration
 	// MaxAnswerSize is the largest answer read, in bytes (128 MiB: two messages of the largest size).
 	MaxAnswerSize int
 
@@ -73,6 +78,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.IdleTimeout, 10*time.Minute)
 	setDefault(&c.DialTimeout, 5*time.Second)
 	setDefault(&c.CallTimeout, 10*time.Second)
+	setDefault(&c.TokenPrefix, "iggy-kafka")
+	setDefault(&c.TokenLife, time.Hour)
 	setDefault(&c.MaxAnswerSize, 128<<20)
 	setDefault(&c.TopicViewAge, time.Second)
 	setDefault(&c.LaneIdle, 10*time.Minute)

@@ -108,8 +108,8 @@ type conn struct {
 	dead     error   // why the connection ended; nil while it lives
 
 	load     atomic.Int32 // calls in flight or waiting to be sent, for the pool's choice
-	lastUsed atomic.Int64 // unix ns of the last request
 	signedIn atomic.Bool
+	number   uint64 // of the bridge's dials, with this one
 	lost     func(*conn, error)
 	readDone chan struct{}
 }
@@ -123,7 +123,6 @@ func newConn(
 		writing:  make(chan struct{}, 1),
 		readDone: make(chan struct{}),
 	}
-	c.lastUsed.Store(time.Now().UnixNano())
 	go c.readLoop()
 	return c
 }
@@ -160,7 +159,6 @@ func (c *conn) send(ctx context.Context, frames ...frame) ([]*call, error) {
 		c.load.Add(-int32(len(frames)))
 		return nil, err
 	}
-	c.lastUsed.Store(now.UnixNano())
 
 	// The write has the connection's patience, not the caller's: a frame cut short would cost everybody the connection.
 	_ = c.nc.SetWriteDeadline(now.Add(c.callTimeout))
@@ -320,6 +318,11 @@ func (c *conn) close(ctx context.Context) {
 	if a, err := c.do(ctx, iggywire.CodeLogoutUser); err == nil {
 		a.release()
 	}
+	c.end()
+}
+
+// end closes without a word; it waits for the reader goroutine.
+func (c *conn) end() {
 	c.fail(errSignedOut)
 	<-c.readDone
 }

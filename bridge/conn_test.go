@@ -61,7 +61,7 @@ func TestOversizedAnswerAndBystanders(t *testing.T) {
 			t.Fatal(err)
 		}
 		large := pollRequest(top.Iggy, 0, iggywire.PollOffset, 0, 100).AppendTo(nil)
-		calls := sendAll(t, c, frame{code: iggywire.CodePollMessages, parts: [][]byte{large}}, frame{code: iggywire.CodePing})
+		calls := sendAll(t, c.conn, frame{code: iggywire.CodePollMessages, parts: [][]byte{large}}, frame{code: iggywire.CodePing})
 		if _, err := c.result(t.Context(), calls[0]); !errors.Is(err, ErrAnswerTooLarge) {
 			t.Errorf("who asked: %v", err)
 		}

@@ -17,11 +17,12 @@ import (
 func ask(ctx context.Context, p *connPool, req iggywire.Request, repeatable bool) (answer, error) {
 	body := req.AppendTo(nil)
 	for attempt := 0; ; attempt++ {
-		c, err := p.get(ctx)
+		m, err := p.get(ctx)
 		if err != nil {
 			return answer{}, err
 		}
-		a, err := c.do(ctx, req.Code(), body)
+		a, err := m.do(ctx, req.Code(), body)
+		p.put(m)
 		again := errors.Is(err, ErrUnavailable) || hasStatus(err, iggywire.StatusUnauthenticated) ||
 			repeatable && (errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrMalformed) ||
 				hasStatus(err, iggywire.StatusInvalidCommand))

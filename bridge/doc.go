@@ -15,6 +15,8 @@
 //   - Bounds and Topics answer what Iggy says. Whatever was acknowledged before a call to Bounds shows in its answer;
 //     Topics may be Config.TopicViewAge old, but never older than a change made through the same Bridge.
 //   - KnownBounds and TopicsNow answer from memory, without waiting and however old.
+//   - What is done with a Session is done on connections that its Iggy user alone has signed in on. The passwords of users other than
+//     the bridge's own are not kept. Config.MaxWriteConnections holds for all users together; none of them starves.
 //   - Every call that waits for Iggy takes a context and returns within its deadline. Errors fall into the classes of
 //     errors.go.
 //

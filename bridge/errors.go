@@ -37,6 +37,9 @@ var (
 	// ErrInvalidProducerEpoch: a newer epoch of the batch's producer has written to the partition. Nothing was written.
 	// Kafka: INVALID_PRODUCER_EPOCH.
 	ErrInvalidProducerEpoch = errors.New("bridge: invalid producer epoch")
+	// ErrRefused: Iggy does not let the user in: a wrong password or token, an unknown or inactive user. Of a Session that
+	// was signed in: it can open no connection any more, and its clients must sign in again.
+	ErrRefused = errors.New("bridge: iggy does not let the user in")
 	// ErrClosed: the bridge, or the lane that was asked, has been closed; nothing was written.
 	ErrClosed = errors.New("bridge: closed")
 )

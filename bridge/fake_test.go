@@ -26,6 +26,8 @@ type fakeIggy struct {
 	down  bool                     // refuses connections
 	// other executes what the fake has no part in; nil: all of that succeeds. mu is held.
 	other   func(code iggywire.Code, body []byte) (iggywire.Status, []byte)
+	seen    func(net.Conn, iggywire.Code) // runs before a command is executed; mu is held
+	users   *fakeUsers                    // nil: everybody is the gateway's own user
 	streams map[string]*fakeStream
 	nextID  uint32
 	clock   uint64
@@ -46,6 +48,9 @@ type fakeTopic struct {
 	id         uint32
 	created    uint64
 	partitions []fakePartition
+
+	compression, replication uint8
+	expiry, maxSize          uint64
 }
 
 type fakePartition struct {
@@ -65,6 +70,7 @@ const (
 	cut              // execute, answer half
 	garbage          // execute, answer bytes that are no answer
 	slow             // wait a second first
+	brief            // wait a millisecond first
 	refuse           // status 4022
 	unauthed         // status 40
 )
@@ -147,6 +153,9 @@ func (f *fakeIggy) serve(c net.Conn) {
 		_ = c.Close()
 		f.mu.Lock()
 		delete(f.conns, c)
+		if f.users != nil {
+			delete(f.users.on, c)
+		}
 		f.mu.Unlock()
 	}()
 	var header [iggywire.HeaderSize]byte
@@ -171,6 +180,9 @@ func (f *fakeIggy) serve(c net.Conn) {
 func (f *fakeIggy) answer(c net.Conn, code iggywire.Code, body []byte) (goOn bool) {
 	f.mu.Lock()
 	f.count[code]++
+	if f.seen != nil {
+		f.seen(c, code)
+	}
 	what := behave
 	if f.fault != nil {
 		what = f.fault(code)
@@ -190,20 +202,24 @@ func (f *fakeIggy) answer(c net.Conn, code iggywire.Code, body []byte) (goOn boo
 			time.Sleep(500 * time.Millisecond)
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.execute(code, body)
+			f.executeFor(c, code, body)
 		})
 		return false
-	case slow:
+	case slow, brief:
+		pause := time.Second
+		if what == brief {
+			pause = time.Millisecond
+		}
 		f.mu.Unlock()
-		time.Sleep(time.Second)
+		time.Sleep(pause)
 		f.mu.Lock()
-		status, out = f.execute(code, body)
+		status, out = f.executeFor(c, code, body)
 	case refuse:
 		status = iggywire.StatusTooBigMessagePayload
 	case unauthed:
 		status = iggywire.StatusUnauthenticated
 	default:
-		status, out = f.execute(code, body)
+		status, out = f.executeFor(c, code, body)
 		if f.after != nil {
 			f.after(code)
 		}
@@ -247,6 +263,22 @@ func (f *fakeIggy) execute(code iggywire.Code, body []byte) (iggywire.Status, []
 			return iggywire.StatusTopicNotFound, nil
 		}
 		delete(s.topics, name)
+		return iggywire.StatusOK, nil
+	case iggywire.CodeUpdateTopic:
+		req, _ := iggywire.ParseUpdateTopic(body)
+		_, _, t := f.find(req.Stream, req.Topic)
+		if t == nil {
+			return iggywire.StatusTopicNotFound, nil
+		}
+		t.compression, t.expiry, t.maxSize, t.replication = req.Compression, req.MessageExpiry, req.MaxSize, req.ReplicationFactor
+		return iggywire.StatusOK, nil
+	case iggywire.CodeCreatePartitions:
+		req, _ := iggywire.ParseCreatePartitions(body)
+		_, _, t := f.find(req.Stream, req.Topic)
+		if t == nil {
+			return iggywire.StatusTopicNotFound, nil
+		}
+		t.partitions = append(t.partitions, make([]fakePartition, req.Partitions)...)
 		return iggywire.StatusOK, nil
 	case iggywire.CodeGetTopic:
 		req, _ := iggywire.ParseGetTopic(body)
@@ -320,17 +352,21 @@ func (f *fakeIggy) createTopic(req iggywire.CreateTopic) (iggywire.Status, []byt
 		return iggywire.StatusStreamNotFound, nil
 	case s.topics[req.Name] != nil:
 		return iggywire.StatusTopicExists, nil
-	case req.MaxSize > 0 && req.MaxSize < minTopicSize:
+	case req.MaxSize > 0 && req.MaxSize < MinTopicSize:
 		return iggywire.StatusInvalidTopicSize, nil
 	}
 	t := &fakeTopic{id: f.id(), created: f.now(), partitions: make([]fakePartition, req.Partitions)}
+	t.compression, t.expiry, t.maxSize, t.replication = req.Compression, req.MessageExpiry, req.MaxSize, req.ReplicationFactor
 	s.topics[req.Name] = t
 	return iggywire.StatusOK, t.details(req.Name).AppendTo(nil)
 }
 
 func (t *fakeTopic) details(name string) iggywire.TopicDetails {
 	d := iggywire.TopicDetails{
-		Topic: iggywire.Topic{ID: t.id, CreatedAt: t.created, Partitions: uint32(len(t.partitions)), Name: name},
+		Topic: iggywire.Topic{
+			ID: t.id, CreatedAt: t.created, Partitions: uint32(len(t.partitions)), Name: name,
+			Compression: t.compression, MessageExpiry: t.expiry, MaxSize: t.maxSize, ReplicationFactor: t.replication,
+		},
 	}
 	for i := range t.partitions {
 		p := &t.partitions[i]

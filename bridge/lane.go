@@ -41,6 +41,7 @@ type lane struct {
 	// Owned by the goroutine.
 	next   int64  // the partition's next offset; -1: must be asked for
 	epoch  uint64 // of the bridge when next was learnt
+	dials  uint64 // of the bridge when Iggy was last asked for next
 	sent   sent   // the last send
 	open   bool   // its outcome is not known, and Iggy may still execute it
 	now    underway

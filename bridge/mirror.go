@@ -30,7 +30,7 @@ type GroupOffset struct {
 
 // NativeGroups returns access to Iggy's consumer groups. Who asked for it closes it, before the Bridge.
 func (b *Bridge) NativeGroups() *NativeGroups {
-	return &NativeGroups{b, newConnPool(&b.cfg, &b.buffers, 1, b.cfg.MaxAnswerSize, b.connLost)}
+	return &NativeGroups{b, b.selfPool(1, b.cfg.MaxAnswerSize)}
 }
 
 // Close signs the connection out within ctx. No call may be under way.

@@ -27,28 +27,52 @@ var errNotWritten = errors.New("bridge: send was not executed")
 // returns the offset of the group's first message; an error is the group's. The others before u.waiting it has finished.
 func (l *lane) place(ctx context.Context, u *underway) (base int64, err error) {
 	for try := 1; ; try++ {
-		err := l.resolve(ctx)
-		if err == nil && u.anyIdempotent() {
-			err = l.catchUp(ctx)
-		}
-		l.dropExpired(u)
-		if err == nil {
-			err = l.admit(ctx, u)
-		}
-		if err != nil {
-			u.takeAll()
-			return 0, l.unsent(err)
-		}
-		if len(u.group) == 0 {
-			return 0, nil
-		}
-		base, err = l.sendOnce(ctx, u.group)
+		base, err := l.placeOnce(ctx, u)
 		if !errors.Is(err, errNotWritten) || try == sendTries || ctx.Err() != nil {
 			return base, err
 		}
 		l.next = -1
 		u.putBack()
 	}
+}
+
+// placeOnce is one try at that. It has its connection before it looks at the partition: what it judges the batches by is then
+// known of the server that they go to, or of one that is no more.
+func (l *lane) placeOnce(ctx context.Context, u *underway) (base int64, err error) {
+	if err := l.settleOpen(ctx); err != nil {
+		u.takeAll()
+		return 0, l.unsent(err)
+	}
+	writes := u.waiting[0].Session.writes
+	m, missing := writes.get(ctx)
+	if missing == nil && m.number > l.dials { // its server may have lost what the lane knows, and no older connection have noticed
+		l.next = -1
+	}
+	err = l.choose(ctx, u)
+	switch {
+	case err == nil && missing == nil && len(u.group) > 0:
+		return l.sendOnce(ctx, writes, m, u.group)
+	case missing == nil:
+		writes.put(m)
+	}
+	if err != nil {
+		u.takeAll()
+		return 0, l.unsent(err)
+	}
+	return 0, missing // what was written before is answered all the same
+}
+
+// choose makes the group by what the partition holds.
+func (l *lane) choose(ctx context.Context, u *underway) error {
+	err := l.resolve(ctx)
+	if err == nil && u.anyIdempotent() {
+		err = l.catchUp(ctx)
+	}
+	l.dropExpired(u)
+	if err != nil {
+		return err
+	}
+	return l.admit(ctx, u)
 }
 
 // unsent gives an error that stopped the lane before it sent anything its class.
@@ -59,14 +83,20 @@ func (l *lane) unsent(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// resolve makes l.next the partition's next offset, asking Iggy when it is not known for sure. An earlier send is decided
-// first: to send something else before it is over could turn the order of the partition's batches around.
-func (l *lane) resolve(ctx context.Context) error {
-	if l.open {
-		if _, err := l.settle(ctx); err != nil && !errors.Is(err, errNotWritten) {
-			return fmt.Errorf("%w: an earlier send is still undecided: %w", ErrUnavailable, err)
-		}
+// settleOpen decides an earlier send: to send something else before it is over could turn the order of the partition's batches
+// around.
+func (l *lane) settleOpen(ctx context.Context) error {
+	if !l.open {
+		return nil
 	}
+	if _, err := l.settle(ctx); err != nil && !errors.Is(err, errNotWritten) {
+		return fmt.Errorf("%w: an earlier send is still undecided: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+// resolve makes l.next the partition's next offset, asking Iggy when it is not known for sure.
+func (l *lane) resolve(ctx context.Context) error {
 	if l.next >= 0 && l.epoch == l.st.b.epoch.Load() {
 		l.refreshStart()
 		return nil
@@ -76,7 +106,7 @@ func (l *lane) resolve(ctx context.Context) error {
 
 // askEnd asks Iggy where the partition ends.
 func (l *lane) askEnd(ctx context.Context) error {
-	epoch := l.st.b.epoch.Load()
+	epoch, dials := l.st.b.epoch.Load(), l.st.b.dials.Load()
 	bounds, err := l.st.ends.do(ctx)
 	switch {
 	case err != nil:
@@ -84,7 +114,10 @@ func (l *lane) askEnd(ctx context.Context) error {
 	case int(l.partition) >= len(bounds):
 		return fmt.Errorf("bridge: topic %q partition %d: %w", l.st.topic.Name, l.partition, ErrPartitionNotFound)
 	}
-	l.next, l.epoch = bounds[l.partition].Next, epoch
+	if dials != l.dials && l.tail.at > 0 { // the tail was looked at before some of them
+		l.tail.doubt = true
+	}
+	l.next, l.epoch, l.dials = bounds[l.partition].Next, epoch, dials
 	return nil
 }
 
@@ -98,10 +131,11 @@ func (l *lane) refreshStart() {
 	}
 }
 
-// sendOnce sends a group and returns the offset of its first message.
-func (l *lane) sendOnce(ctx context.Context, group []*Append) (int64, error) {
+// sendOnce sends a group on m, which it puts back, and returns the offset of its first message.
+func (l *lane) sendOnce(ctx context.Context, writes *connPool, m *member, group []*Append) (int64, error) {
 	header, err := l.appendHeader(group)
 	if err != nil {
+		writes.put(m)
 		return 0, err
 	}
 	send := frame{code: iggywire.CodeSendMessages, parts: make([][]byte, 0, 1+len(group))}
@@ -109,10 +143,7 @@ func (l *lane) sendOnce(ctx context.Context, group []*Append) (int64, error) {
 	for _, a := range group {
 		send.parts = append(send.parts, a.Messages)
 	}
-	c, err := group[0].Session.writes.get(ctx)
-	if err != nil {
-		return 0, err
-	}
+	c := m.conn
 	stamped := anyStamped(group)
 	verified := !l.exclusive || stamped
 	if stamped {
@@ -125,10 +156,12 @@ func (l *lane) sendOnce(ctx context.Context, group []*Append) (int64, error) {
 	}
 	calls, err := c.send(ctx, frames...)
 	if err != nil {
+		writes.put(m)
 		return 0, fmt.Errorf("%w: %w", errNotWritten, l.unsent(err))
 	}
 	l.sent.call = calls[0]
 	ans, err := c.result(ctx, calls[0])
+	writes.put(m) // what is still under way comes even if the connection has to go
 	ans.release()
 	var refused *StatusError
 	switch {

@@ -95,7 +95,10 @@ func (l *lane) goOnAnswering() {
 	ctx, cancel := context.WithCancel(q.ctx)
 	defer cancel()
 	defer context.AfterFunc(l.st.b.owner.life, cancel)()
-	done, err := false, l.resolve(ctx)
+	done, err := false, l.settleOpen(ctx)
+	if err == nil {
+		err = l.resolve(ctx)
+	}
 	if err == nil {
 		done, err = l.catchUpUntil(ctx, l.batchesWait)
 	}

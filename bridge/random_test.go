@@ -22,13 +22,16 @@ import (
 // compares what is stored with what they were told: every acknowledged record is there once, where it was said to be, and in
 // its producer's order, but for those that the store lost.
 func TestRandomFaults(t *testing.T) {
-	seeds := uint64(30)
+	randomFaults(t, 30, func(*randomWorld) {})
+}
+
+func randomFaults(t *testing.T, seeds uint64, prepare func(*randomWorld)) {
 	if testing.Short() {
 		seeds = 5
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { newRandomWorld(t, seed).run() })
+			synctest.Test(t, func(t *testing.T) { newRandomWorld(t, seed, prepare).run() })
 		})
 	}
 }
@@ -47,19 +50,26 @@ type randomWorld struct {
 	restarts int
 	forgiven int // epochs begun anew because store and gateway forgot together
 	faults   *rand.Rand
+	users    *randomUsers // as whom the clients write; nil: all as the gateway's own
 }
 
-func newRandomWorld(t *testing.T, seed uint64) *randomWorld {
+func newRandomWorld(t *testing.T, seed uint64, prepare func(*randomWorld)) *randomWorld {
 	w := &randomWorld{
 		t: t, f: newFakeIggy(t), acked: map[string]int64{}, ackedBy: map[string]int{}, lost: map[string]bool{},
 		rand: rand.New(rand.NewPCG(seed, 1)), faults: rand.New(rand.NewPCG(seed, 2)),
 	}
+	prepare(w)
 	w.bridge = w.f.open(t, w.configure)
 	w.top = topic(t, w.bridge, "orders", 1)
 	return w
 }
 
-func (w *randomWorld) configure(c *Config) { c.TailMin, c.CallTimeout = 200, 3*time.Second }
+func (w *randomWorld) configure(c *Config) {
+	c.TailMin, c.CallTimeout = 200, 3*time.Second
+	if w.users != nil {
+		c.MaxWriteConnections = 2
+	}
+}
 
 func (w *randomWorld) run() {
 	w.f.setFault(w.fault)
@@ -197,9 +207,13 @@ func (w *randomWorld) idempotentClient(ctx context.Context, id int64) {
 			next, value = int32((uint32(next)+uint32(n))&math.MaxInt32), value+n
 		}
 		b, gateway := w.current()
+		session := w.session(b, id)
 		var inFlight []*Append
 		for _, c := range queue {
-			a := idempotent(b, id, epoch, c.first, c.n)
+			if session == nil {
+				break
+			}
+			a := as(session, idempotent(b, id, epoch, c.first, c.n))
 			a.Messages = a.Messages[:0]
 			ids := mapping.IDs{ProducerID: id, Epoch: epoch, BaseSequence: c.first}
 			for i := range c.n {
@@ -253,7 +267,7 @@ func (w *randomWorld) otherClient(ctx context.Context, id int64) {
 	r := rand.New(rand.NewPCG(uint64(id), 7))
 	for value := 0; ctx.Err() == nil; value += 4 {
 		b, gateway := w.current()
-		a := &Append{Session: b.Self(), Count: 1 + r.IntN(4)}
+		a := &Append{Session: w.session(b, id), Count: 1 + r.IntN(4)}
 		a.Deadline = time.Now().Add(time.Duration(500+r.IntN(4000)) * time.Millisecond)
 		ids := mapping.IDs{ProducerID: -1}
 		for i := range ids.Random {
@@ -263,7 +277,7 @@ func (w *randomWorld) otherClient(ctx context.Context, id int64) {
 			payload := fmt.Appendf(nil, "%d/%d", id, value+i)
 			a.Messages = mapping.AppendMessage(a.Messages, &mapping.Message{ID: ids.ID(i), Payload: payload})
 		}
-		if b.Append(w.top, 0, a) == nil {
+		if a.Session != nil && b.Append(w.top, 0, a) == nil {
 			if got, err := a.Wait(context.Background()); err == nil {
 				w.acknowledge(a.Messages, got.BaseOffset, gateway)
 			}

@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -41,9 +42,13 @@ type Topic struct {
 	// MessageExpiry (µs) and MaxSize (bytes, all partitions) as Iggy reports them; iggywire has the special values.
 	MessageExpiry, MaxSize uint64
 
-	number    uint32 // Iggy's
+	stream    uint32 // Iggy's number of the stream
+	number    uint32 // Iggy's number of the topic in it
 	createdAt uint64
 }
+
+// Numbers are what Iggy numbers the topic's stream and, within it, the topic with: permissions name them so.
+func (t *Topic) Numbers() (stream, topic uint32) { return t.stream, t.number }
 
 // is reports that what Iggy tells of a topic of that name is about this incarnation.
 func (t *Topic) is(told *iggywire.Topic) bool {
@@ -59,6 +64,7 @@ type TopicView struct {
 	byID      map[TopicID]*Topic
 	collision map[string]string // collisionKey -> name
 	streams   map[string]uint32 // Iggy's number of each stream
+	names     *Names
 }
 
 // ByName finds a topic by its Kafka name.
@@ -78,6 +84,16 @@ func (v *TopicView) ByID(id TopicID) (*Topic, bool) {
 func (v *TopicView) Colliding(name string) (other string, ok bool) {
 	other, ok = v.collision[CollisionKey(name)]
 	return other, ok && other != name
+}
+
+// StreamOf is Iggy's number of the stream in which the topic of that Kafka name lives, or would if there were one; ok is
+// false when there is no such stream.
+func (v *TopicView) StreamOf(name string) (number uint32, ok bool) {
+	if v.names == nil {
+		return 0, false
+	}
+	number, ok = v.streams[v.names.ToIggy(name).Stream]
+	return number, ok
 }
 
 // CollisionKey is the same for two names that collide.
@@ -148,6 +164,7 @@ func (v *topicView) load(ctx context.Context) (*TopicView, error) {
 
 	view := &TopicView{
 		byName: map[string]*Topic{}, byID: map[TopicID]*Topic{}, collision: map[string]string{}, streams: map[string]uint32{},
+		names: v.b.cfg.Names,
 	}
 	for _, stream := range v.b.cfg.Names.Streams() {
 		details, found, err := v.b.getStream(ctx, stream)
@@ -196,6 +213,7 @@ func (b *Bridge) newTopic(name string, iggy IggyName, stream uint32, t *iggywire
 		Iggy:          iggy,
 		MessageExpiry: t.MessageExpiry,
 		MaxSize:       t.MaxSize,
+		stream:        stream,
 		number:        t.ID,
 		createdAt:     t.CreatedAt,
 	}
@@ -209,8 +227,16 @@ type TopicSpec struct {
 	MaxSize       uint64 // bytes, iggywire.ServerDefault or iggywire.UnlimitedSize
 }
 
-// minTopicSize is one segment of a real server with its default settings: it refuses a smaller topic.
-const minTopicSize = 1 << 30
+// MinTopicSize is one segment, in bytes, of a real server with its default settings: it refuses to make a smaller topic.
+const MinTopicSize = 1 << 30
+
+// TopicSize is the maximum size of a topic whose partitions may take so many bytes each; the special values stay as they are.
+func TopicSize(partitionSize uint64, partitions int32) uint64 {
+	if partitionSize == iggywire.UnlimitedSize || partitionSize > math.MaxUint64/uint64(max(partitions, 1)) {
+		return iggywire.UnlimitedSize
+	}
+	return partitionSize * uint64(max(partitions, 1))
+}
 
 // CreateTopic makes a topic as s's user and returns it once it can be used. Errors: IsExists, IsTooManyPartitions,
 // IsUnauthorized, and those of the way to Iggy.
@@ -227,7 +253,7 @@ func (b *Bridge) CreateTopic(ctx context.Context, s *Session, spec TopicSpec) (*
 	}
 	details, err := b.createTopic(ctx, s, req)
 	if hasStatus(err, iggywire.StatusInvalidTopicSize) {
-		req.MaxSize = max(spec.MaxSize, minTopicSize)
+		req.MaxSize = max(spec.MaxSize, MinTopicSize)
 		details, err = b.createTopic(ctx, s, req)
 	}
 	if err != nil {
@@ -250,6 +276,12 @@ func (b *Bridge) createTopic(ctx context.Context, s *Session, req iggywire.Creat
 		err = fmt.Errorf("%w: create topic answered nothing", ErrMalformed)
 	}
 	return t.value, err
+}
+
+// DefaultStream is Iggy's number of the stream in which topics live that no topic map names, and in which the gateway keeps
+// its state; ok is false when it has been deleted.
+func (b *Bridge) DefaultStream() (number uint32, ok bool) {
+	return b.streamNumber(b.cfg.Names.defaultStream)
 }
 
 // streamNumber is the number that a stream had in the newest view.

@@ -442,20 +442,21 @@ func TestReap(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.load.Store(busyCalls)
+			pool.put(c)
 			synctest.Wait()
 		}
 		pool.mu.Lock()
-		for _, c := range pool.conns {
+		for _, c := range pool.members {
 			c.load.Store(0)
 		}
-		n := len(pool.conns)
+		n := len(pool.members)
 		pool.mu.Unlock()
 		if n < 5 {
 			t.Fatalf("%d connections under load", n)
 		}
 		time.Sleep(20 * time.Minute)
 		pool.mu.Lock()
-		n = len(pool.conns)
+		n = len(pool.members)
 		pool.mu.Unlock()
 		if epoch := b.epoch.Load(); n != 1 || epoch != 0 {
 			t.Errorf("after 20 idle minutes: %d connections, %d counted as lost", n, epoch)

@@ -53,6 +53,7 @@ func throughBridge(t *testing.T, server bridge.Config) {
 		{"stamp time", s.stampTime},
 		{"too large", s.tooLarge},
 		{"rights", s.rights},
+		{"principals", s.principals},
 		{"newest timestamp", s.newestTimestamp},
 		{"news", s.news},
 		{"news of a deletion", s.gone},

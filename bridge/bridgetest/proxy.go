@@ -41,6 +41,15 @@ type Proxy struct {
 	conns  map[net.Conn]struct{}
 	refuse bool
 	closed bool
+	watch  func(Frame)
+}
+
+// Frame is one that passes a Proxy.
+type Frame struct {
+	Conn   string        // the connection: its client's address, as the server sees it
+	Code   iggywire.Code // of the request, or of that which it answers
+	Answer bool
+	Body   []byte // without the header; it is not kept
 }
 
 type rule struct {
@@ -118,6 +127,22 @@ func parseRule(words []string) (r rule, err error) {
 	return r, err
 }
 
+// Watch has every frame told to see before it is passed on, from many goroutines; nil ends it.
+func (p *Proxy) Watch(see func(Frame)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watch = see
+}
+
+func (p *Proxy) tell(f Frame) {
+	p.mu.Lock()
+	see := p.watch
+	p.mu.Unlock()
+	if see != nil {
+		see(f)
+	}
+}
+
 // Refuse closes every connection, and new ones at once, until it is called with false.
 func (p *Proxy) Refuse(refuse bool) {
 	p.mu.Lock()
@@ -178,12 +203,13 @@ func (p *Proxy) serve(client, server net.Conn) {
 		delete(p.conns, server)
 		p.mu.Unlock()
 	}()
+	conn := server.LocalAddr().String()
 	asked := make(chan iggywire.Code, 1024) // commands whose answers are due
 	var both sync.WaitGroup
 	both.Go(func() {
 		defer end()
 		defer close(asked)
-		p.pass(client, server, func(header []byte) (iggywire.Code, int, bool) {
+		p.pass(conn, client, server, func(header []byte) (iggywire.Code, int, bool) {
 			code, n, err := iggywire.ParseRequestHeader(header)
 			if err == nil {
 				asked <- code
@@ -193,7 +219,7 @@ func (p *Proxy) serve(client, server net.Conn) {
 	})
 	both.Go(func() {
 		defer end()
-		p.pass(server, client, func(header []byte) (iggywire.Code, int, bool) {
+		p.pass(conn, server, client, func(header []byte) (iggywire.Code, int, bool) {
 			_, n, err := iggywire.ParseResponseHeader(header)
 			code, ok := <-asked
 			return code, n, err == nil && ok
@@ -203,7 +229,7 @@ func (p *Proxy) serve(client, server net.Conn) {
 }
 
 // pass reads frames from one side and writes them to the other.
-func (p *Proxy) pass(from, to net.Conn, open func(header []byte) (iggywire.Code, int, bool), answer bool) {
+func (p *Proxy) pass(conn string, from, to net.Conn, open func(header []byte) (iggywire.Code, int, bool), answer bool) {
 	for {
 		frame := make([]byte, iggywire.HeaderSize)
 		if _, err := io.ReadFull(from, frame); err != nil {
@@ -217,6 +243,7 @@ func (p *Proxy) pass(from, to net.Conn, open func(header []byte) (iggywire.Code,
 		if _, err := io.ReadFull(from, frame[iggywire.HeaderSize:]); err != nil {
 			return
 		}
+		p.tell(Frame{conn, code, answer, frame[iggywire.HeaderSize:]})
 		r := p.match(code, answer)
 		switch r.action {
 		case "stall":

@@ -19,8 +19,9 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 )
 
-// hungAfter is when these tests' bridge counts a connection as hung.
-const hungAfter = 250 * time.Millisecond
+// hungAfter is when these tests' bridge counts a connection as hung. An operation that is to end by its deadline has less time,
+// and enough to come to where the fault is on a busy machine.
+const hungAfter = 2 * time.Second
 
 // TestEveryFault runs testdata/every_fault/*.txt: every operation of the bridge under every fault, in both directions.
 // Commands:
@@ -30,10 +31,12 @@ const hungAfter = 250 * time.Millisecond
 //	                          force, and then again, as a client does, without it until it works
 //	stored                    what the server holds: how many messages, how many of them twice
 //
-// Every operation must end within its deadline and half a second.
+// Without a timeout it has to succeed, or to fail at once. Every operation must end soon after its deadline.
 func TestEveryFault(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	datadriven.Walk(t, "testdata/every_fault", func(t *testing.T, path string) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		t.Parallel()
 		env := newFaultEnv(t, hungAfter)
 		defer env.close()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -84,7 +87,7 @@ func (e *faultEnv) underFaults(t *testing.T, d *datadriven.TestData) string {
 	if !known {
 		d.Fatalf(t, "no such operation")
 	}
-	timeout := 2 * time.Second
+	timeout := patience
 	if d.HasArg("timeout") {
 		var text string
 		d.ScanArgs(t, "timeout", &text)
@@ -116,7 +119,7 @@ func (e *faultEnv) within(t *testing.T, rule string, timeout time.Duration, do a
 	defer cancel()
 	start := time.Now()
 	outcome := do(ctx, start.Add(timeout))
-	if took := time.Since(start); took > timeout+500*time.Millisecond {
+	if took := time.Since(start); took > timeout+overdue {
 		t.Errorf("%s: took %v, the deadline was %v", rule, took, timeout)
 	}
 	return outcome
@@ -127,8 +130,8 @@ func (e *faultEnv) untilDone(t *testing.T, rule string, do attempt) string {
 	t.Helper()
 	again := []string{notSent, retryable, perhapsDone}
 	for start := time.Now(); ; time.Sleep(backoff) {
-		outcome := e.within(t, rule, 5*time.Second, do)
-		if !slices.Contains(again, outcome) || time.Since(start) > 20*time.Second {
+		outcome := e.within(t, rule, patience, do)
+		if !slices.Contains(again, outcome) || time.Since(start) > patience {
 			return outcome
 		}
 	}
@@ -208,14 +211,13 @@ func (e *faultEnv) deleteAttempt(t *testing.T) attempt {
 	}
 }
 
-// changeClass is what somebody who changes topics acts on.
+// changeClass is what somebody who changes topics acts on. Whether what was surely not done failed at its deadline or before is
+// open.
 func changeClass(err error) string {
 	var refused *bridge.StatusError
 	switch {
 	case bridge.IsUnknownOutcome(err):
 		return perhapsDone
-	case errors.Is(err, bridge.ErrUnavailable):
-		return notSent
 	case bridge.IsRetryable(err):
 		return retryable
 	case errors.As(err, &refused):

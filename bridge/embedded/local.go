@@ -167,6 +167,15 @@ func (p *localPipe) write(b []byte) (written int, err error) {
 	}
 }
 
+// wipe overwrites what has been read.
+func (p *localPipe) wipe() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	end := p.from + p.n
+	clear(p.ring[min(end, len(p.ring)):])
+	clear(p.ring[max(end-len(p.ring), 0):min(p.from, len(p.ring))])
+}
+
 // hangUp is the writers' close: readers get what is there, and then EOF.
 func (p *localPipe) hangUp() { p.close(io.EOF) }
 

@@ -5,6 +5,7 @@ package embedded
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
@@ -163,6 +164,9 @@ func (s *session) serveOne() bool {
 		// is read as requests and refused.
 		return s.refuse(iggywire.StatusInvalidCommand)
 	}
+	if secret(code) {
+		defer s.forget()
+	}
 	s.body, err = readGrowing(s.in, s.body[:0], length)
 	if err != nil {
 		return false
@@ -176,6 +180,28 @@ func (s *session) serveOne() bool {
 		return false
 	}
 	return s.control(code, s.body)
+}
+
+// secret reports that there is one in a request's body.
+func secret(code iggywire.Code) bool {
+	switch code {
+	case iggywire.CodeLoginUser, iggywire.CodeLoginWithToken, iggywire.CodeCreateUser, iggywire.CodeChangePassword:
+		return true
+	}
+	return false
+}
+
+// forget leaves nothing of the request at hand in memory that lives on: what this server keeps of a password is its hash.
+func (s *session) forget() {
+	clear(s.body)
+	var ahead io.Reader = s.stall
+	if rest, _ := s.in.Peek(s.in.Buffered()); len(rest) > 0 {
+		ahead = io.MultiReader(bytes.NewReader(bytes.Clone(rest)), s.stall)
+	}
+	s.in = bufio.NewReaderSize(ahead, readBuffer) // the one before has what it read
+	if c, ok := s.raw.(*localConn); ok {
+		c.in.wipe()
+	}
 }
 
 // refuse answers with a failure.

@@ -28,9 +28,9 @@ func appendBool(dst []byte, v bool) []byte {
 
 // appendString8 appends a length byte and s; see the package comment for what
 // happens to a string over 255 bytes.
-func appendString8(dst []byte, s string) []byte {
+func appendString8[T string | []byte](dst []byte, s T) []byte {
 	if len(s) > math.MaxUint8 {
-		s = ""
+		s = s[:0]
 	}
 	return append(append(dst, byte(len(s))), s...)
 }

@@ -3,7 +3,10 @@
 
 package iggywire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // LoginUser logs a connection in with a password.
 //
@@ -24,6 +27,17 @@ func (l LoginUser) AppendTo(dst []byte) []byte {
 	dst = appendString8(dst, l.Password)
 	dst = appendString32(dst, l.Version)
 	return appendString32(dst, l.Context)
+}
+
+// AppendLoginUser appends the body of a [LoginUser] without context, whose password
+// is in bytes that the caller can overwrite. It leaves no copy behind but that in
+// what it returns, if dst is nil or has room for all of it.
+func AppendLoginUser(dst []byte, username string, password []byte, version string) []byte {
+	dst = slices.Grow(dst, 1+len(username)+1+len(password)+4+len(version)+4)
+	dst = appendString8(dst, username)
+	dst = appendString8(dst, password)
+	dst = appendString32(dst, version)
+	return appendString32(dst, "")
 }
 
 // ParseLoginUser reads the body of a [LoginUser]. An empty password is left to
@@ -47,6 +61,12 @@ func (LoginWithToken) Code() Code { return CodeLoginWithToken }
 
 // AppendTo appends the body.
 func (l LoginWithToken) AppendTo(dst []byte) []byte { return appendString8(dst, l.Token) }
+
+// AppendLoginWithToken appends the body of a [LoginWithToken] as [AppendLoginUser]
+// does that of a [LoginUser].
+func AppendLoginWithToken(dst []byte, token []byte) []byte {
+	return appendString8(slices.Grow(dst, 1+len(token)), token)
+}
 
 // ParseLoginWithToken reads the body of a [LoginWithToken].
 func ParseLoginWithToken(b []byte) (LoginWithToken, error) {

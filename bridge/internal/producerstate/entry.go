@@ -44,7 +44,8 @@ type entry struct {
 	// told is the newest message that the producer was told is written, when none of the pieces has it: it is still to be seen,
 	// or gone from the partition. Until it was seen, or one behind it, the producer may begin anywhere.
 	told mark
-	// failed is the first message of a batch that was not written and that the producer may send again.
+	// failed is the first message of a batch whose producer was told that it failed, and may send it again. It may be written all
+	// the same, and then be lost: only what the producer is told later takes the mark away, see settle.
 	failed mark
 
 	// pending: a batch that is about to be written, in the gathering of this number.
@@ -123,15 +124,19 @@ func (e *entry) add(epoch int16, p piece) {
 	e.pieces[e.n] = p
 	e.n++
 	e.reached(epoch, p.last)
+	if first := e.pieces[0].first; e.n == remembered && !e.failed.behind(epoch, first) && e.failed.sequence != first {
+		e.failed.set = false // with so many batches behind it, it is in flight no more
+	}
 }
 
 // reached notes that the partition holds the producer's messages up to that one.
 func (e *entry) reached(epoch int16, sequence int32) {
 	e.told.set = e.told.behind(epoch, sequence)
-	e.settle(epoch, sequence)
 }
 
-// settle notes that the producer sends nothing up to that message again.
-func (e *entry) settle(epoch int16, sequence int32) {
-	e.failed.set = e.failed.behind(epoch, sequence)
+// settle notes that the producer was told that b is written: it will not send it again, nor anything of an older epoch.
+func (e *entry) settle(b Batch) {
+	if e.failed.epoch < b.Epoch || e.failed.epoch == b.Epoch && b.has(e.failed.sequence) {
+		e.failed.set = false
+	}
 }

@@ -70,7 +70,7 @@ func (p *Partition) Judge(b Batch, now time.Time) (Verdict, Place) {
 	case Write:
 		e.pending.gathering, e.pending.epoch, e.pending.last = p.gathering, b.Epoch, b.Last
 	case Duplicate:
-		e.settle(b.Epoch, b.Last)
+		e.settle(b)
 	}
 	return verdict, place
 }
@@ -82,6 +82,7 @@ func (p *Partition) Written(b Batch, base, maxTimestamp int64, now time.Time) {
 	e := p.table.get(p, b.Producer, now)
 	e.add(b.Epoch, piece{first: b.First, last: b.Last, base: base, maxTimestamp: maxTimestamp})
 	e.told.set = false
+	e.settle(b)
 }
 
 // Seen remembers messages read back from the partition: b's are at base and behind, and those of earlier offsets have
@@ -115,7 +116,7 @@ func (p *Partition) Acknowledged(b Batch, now time.Time) {
 	defer p.table.mu.Unlock()
 	e := p.table.get(p, b.Producer, now)
 	e.tell(b.Epoch, b.Last)
-	e.settle(b.Epoch, b.Last)
+	e.settle(b)
 }
 
 // Failed notes that b was not written, or perhaps not, and that its producer may send it again. As long as nothing is known of

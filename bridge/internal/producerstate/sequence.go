@@ -32,6 +32,9 @@ type Batch struct {
 // Count is the number of records.
 func (b Batch) Count() int64 { return distance(b.First, b.Last) + 1 }
 
+// has reports that one of the records has that sequence number.
+func (b Batch) has(sequence int32) bool { return distance(b.First, sequence) < b.Count() }
+
 // Extend makes b longer by the batch that follows it, and reports false when next is none.
 func (b *Batch) Extend(next Batch) bool {
 	if next.Producer != b.Producer || next.Epoch != b.Epoch || !follows(b.Last, next.First) {
