@@ -33,7 +33,7 @@ func (t *Table) ApiVersions(req *kmsg.ApiVersionsRequest) *kmsg.ApiVersionsRespo
 		resp.ErrorCode = invalidRequest
 	default:
 		for _, api := range t.APIs() {
-			if api.Served {
+			if api.Advertised() {
 				resp.ApiKeys = append(resp.ApiKeys, advertised(api))
 			}
 		}

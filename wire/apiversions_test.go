@@ -41,10 +41,24 @@ func TestApiVersionsBytes(t *testing.T) {
 		"0015 0000 0002", // DeleteRecords
 		"0016 0000 0005", // InitProducerId
 		"0017 0002 0004", // OffsetForLeaderEpoch
+		"0020 0001 0004", // DescribeConfigs
+		"0021 0000 0002", // AlterConfigs
+		"0023 0001 0004", // DescribeLogDirs
+		"0025 0000 0003", // CreatePartitions
 		"002a 0000 0002", // DeleteGroups
+		"002b 0000 0002", // ElectLeaders
+		"002c 0000 0001", // IncrementalAlterConfigs
+		"002e 0000 0000", // ListPartitionReassignments
 		"002f 0000 0000", // OffsetDelete
+		"0030 0000 0001", // DescribeClientQuotas
+		"0031 0000 0001", // AlterClientQuotas
+		"0032 0000 0000", // DescribeUserScramCredentials
 		"003c 0000 0002", // DescribeCluster
 		"003d 0000 0000", // DescribeProducers
+		"0041 0000 0000", // DescribeTransactions
+		"0042 0000 0002", // ListTransactions
+		"004a 0000 0001", // ListConfigResources
+		"004b 0000 0000", // DescribeTopicPartitions
 	}
 	count := fmt.Sprintf("%08x", len(rows))
 	flexible := fmt.Sprintf("%02x", len(rows)+1) + strings.Join(rows, "00") + "00" // a tag count ends each row

@@ -19,6 +19,7 @@ const (
 	largeFrame     flag = 1 << iota // requests as large as Limits.MaxFrameSize
 	manyPartitions                  // array elements bounded by the frame's size
 	advertiseZero                   // advertised from version 0 on (API.AdvertisedMin)
+	authOnly                        // advertised only where clients authenticate (API.Hidden)
 )
 
 // later marks an API that is not served yet.
@@ -41,35 +42,35 @@ func entries() []entry {
 		{14, "SyncGroup", 0, 5, 5, largeFrame},
 		{15, "DescribeGroups", 0, 6, 6, manyPartitions},
 		{16, "ListGroups", 0, 5, 5, 0},
-		{17, "SaslHandshake", 0, 1, later, 0},
+		{17, "SaslHandshake", 0, 1, 1, authOnly},
 		{18, "ApiVersions", 0, 4, 4, 0},
 		{19, "CreateTopics", 2, 7, 7, largeFrame},
 		{20, "DeleteTopics", 1, 6, 6, 0},
 		{21, "DeleteRecords", 0, 2, 2, 0},
 		{22, "InitProducerId", 0, 5, 5, 0},
 		{23, "OffsetForLeaderEpoch", 2, 4, 4, manyPartitions},
-		{29, "DescribeAcls", 1, 3, later, 0},
-		{32, "DescribeConfigs", 1, 4, later, manyPartitions},
-		{33, "AlterConfigs", 0, 2, later, 0},
-		{35, "DescribeLogDirs", 1, 4, later, 0},
-		{36, "SaslAuthenticate", 0, 2, later, 0},
-		{37, "CreatePartitions", 0, 3, later, 0},
+		{29, "DescribeAcls", 1, 3, 3, authOnly},
+		{32, "DescribeConfigs", 1, 4, 4, manyPartitions},
+		{33, "AlterConfigs", 0, 2, 2, 0},
+		{35, "DescribeLogDirs", 1, 4, 4, 0},
+		{36, "SaslAuthenticate", 0, 2, 2, authOnly},
+		{37, "CreatePartitions", 0, 3, 3, 0},
 		{42, "DeleteGroups", 0, 2, 2, manyPartitions},
-		{43, "ElectLeaders", 0, 2, later, 0},
-		{44, "IncrementalAlterConfigs", 0, 1, later, 0},
-		{46, "ListPartitionReassignments", 0, 0, later, 0},
+		{43, "ElectLeaders", 0, 2, 2, 0},
+		{44, "IncrementalAlterConfigs", 0, 1, 1, 0},
+		{46, "ListPartitionReassignments", 0, 0, 0, 0},
 		{47, "OffsetDelete", 0, 0, 0, 0},
-		{48, "DescribeClientQuotas", 0, 1, later, 0},
-		{49, "AlterClientQuotas", 0, 1, later, 0},
-		{50, "DescribeUserScramCredentials", 0, 0, later, 0},
+		{48, "DescribeClientQuotas", 0, 1, 1, 0},
+		{49, "AlterClientQuotas", 0, 1, 1, 0},
+		{50, "DescribeUserScramCredentials", 0, 0, 0, 0},
 		{60, "DescribeCluster", 0, 2, 2, 0},
 		{61, "DescribeProducers", 0, 0, 0, 0},
-		{65, "DescribeTransactions", 0, 0, later, 0},
-		{66, "ListTransactions", 0, 2, later, 0},
+		{65, "DescribeTransactions", 0, 0, 0, 0},
+		{66, "ListTransactions", 0, 2, 2, 0},
 		{68, "ConsumerGroupHeartbeat", 0, 1, later, 0},
 		{69, "ConsumerGroupDescribe", 0, 1, later, 0},
-		{74, "ListConfigResources", 0, 1, later, 0},
-		{75, "DescribeTopicPartitions", 0, 0, later, manyPartitions},
+		{74, "ListConfigResources", 0, 1, 1, 0},
+		{75, "DescribeTopicPartitions", 0, 0, 0, manyPartitions},
 	}
 }
 
@@ -79,6 +80,7 @@ func (e entry) row() row {
 		Min: e.min, Max: e.max, AdvertisedMin: e.min,
 		LargeFrame: e.flags&largeFrame != 0,
 		Served:     e.serve != later,
+		Hidden:     e.flags&authOnly != 0,
 	}
 	if api.Served {
 		api.Max = e.serve

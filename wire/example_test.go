@@ -51,6 +51,6 @@ func Example() {
 		fmt.Printf("request %d: %d APIs in %d bytes\n", req.Header.CorrelationID, len(resp.ApiKeys), len(answer))
 	}
 	// Output:
-	// request 7: 23 APIs in 177 bytes
+	// request 7: 37 APIs in 275 bytes
 	// EOF
 }

@@ -29,6 +29,8 @@ type Request struct {
 	Header Header
 	// Body has its version set. Its byte slices alias the frame, its strings are copies.
 	Body kmsg.Request
+	// Size is the request's with its header and without its length, in bytes.
+	Size int
 	// AboveMax says that this is an ApiVersions request of a version above the highest served. Its body was not
 	// parsed; what answers it is Table.ApiVersions (KIP-511).
 	AboveMax bool
@@ -45,6 +47,7 @@ type Inspection struct {
 	layout *compiled
 	header Header
 	body   []byte
+	size   int // of the frame
 }
 
 // Inspect checks a frame, given without its length, against the layout of its API and version: every declared
@@ -67,14 +70,14 @@ func (t *Table) Inspect(frame []byte) (Inspection, error) {
 	}
 	if lay == nil {
 		h := Header{Key: key, Version: version, CorrelationID: correlationID(frame)}
-		return Inspection{Cost: requestCost, row: row, header: h}, nil
+		return Inspection{Cost: requestCost, row: row, header: h, size: len(frame)}, nil
 	}
 
 	c := cursor{rest: frame, elements: maxElements, scalars: true, tagsLeft: maxTags, cost: requestCost}
 	if row.manyPartitions {
 		c.elements, c.scalars = max(maxElements, len(frame)/bytesPerElement), false
 	}
-	in := Inspection{row: row, layout: lay}
+	in := Inspection{row: row, layout: lay, size: len(frame)}
 	in.header.read(&c, lay.header)
 	in.body = c.rest
 	c.walk(lay.fields)
@@ -97,7 +100,7 @@ func maxCost(frame int) int64 { return baseCost + costPerByte*int64(frame) }
 // Decode decodes what has been inspected. The error wraps ErrMalformed: what remains to go wrong is inside tagged
 // fields that kmsg knows, and nulls where the API allows none.
 func (in Inspection) Decode() (*Request, error) {
-	req := &Request{Header: in.header, Body: kmsg.RequestForKey(in.header.Key)}
+	req := &Request{Header: in.header, Body: kmsg.RequestForKey(in.header.Key), Size: in.size}
 	req.Body.SetVersion(in.header.Version)
 	if in.layout == nil {
 		req.AboveMax = true

@@ -102,7 +102,7 @@ func TestVersions(t *testing.T) {
 		{0, 2, ErrUnsupportedVersion}, {0, 14, ErrUnsupportedVersion}, {0, -1, ErrUnsupportedVersion},
 		{0, -32768, ErrUnsupportedVersion}, {0, 32767, ErrUnsupportedVersion},
 		{18, -1, ErrUnsupportedVersion},
-		{29, 1, ErrUnknownAPI}, // known, not served yet
+		{68, 0, ErrUnknownAPI}, // known, not served yet
 		{4, 0, ErrUnknownAPI}, {24, 0, ErrUnknownAPI}, {84, 0, ErrUnknownAPI}, {501, 0, ErrUnknownAPI},
 		{10001, 0, ErrUnknownAPI}, {32767, 0, ErrUnknownAPI}, {-1, 0, ErrUnknownAPI}, {-32768, 0, ErrUnknownAPI},
 	}

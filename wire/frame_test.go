@@ -39,7 +39,7 @@ func TestReadPreamble(t *testing.T) {
 		{"length 7", "\x00\x00\x00\x07", Preamble{}, ErrBadLength},
 		{"length -1", "\xff\xff\xff\xff", Preamble{}, ErrBadLength},
 		{"lowest length", "\x80\x00\x00\x00", Preamble{}, ErrBadLength},
-		{"key not served", "\x00\x00\x00\x08\x00\x1d\x00\x01", Preamble{8, 29, 1}, ErrUnknownAPI},
+		{"key not served", "\x00\x00\x00\x08\x00\x44\x00\x01", Preamble{8, 68, 1}, ErrUnknownAPI},
 		{"vendor's key", "\x00\x00\x00\x08\x7f\xff\x00\x00", Preamble{8, 32767, 0}, ErrUnknownAPI},
 		{"version too low", "\x00\x00\x00\x08\x00\x00\x00\x02", Preamble{8, 0, 2}, ErrUnsupportedVersion},
 		{"version too high", "\x00\x00\x00\x08\x00\x03\x00\x63", Preamble{8, 3, 99}, ErrUnsupportedVersion},

@@ -120,7 +120,7 @@ func TestAdvertiseProduceFromZero(t *testing.T) {
 }
 
 // What is advertised is decoded, but for Produce below 3; what is not advertised never is, but for ApiVersions above
-// the highest.
+// the highest, and for what is hidden.
 func TestAdvertisedButNotServed(t *testing.T) {
 	for name, table := range map[string]*Table{"this release": NewTable(), "all": NewTable(ServeAll())} {
 		type pair struct{ key, version int16 }
@@ -128,6 +128,11 @@ func TestAdvertisedButNotServed(t *testing.T) {
 		for _, row := range table.ApiVersions(apiVersions(0, "", "")).ApiKeys {
 			for v := row.MinVersion; v <= row.MaxVersion; v++ {
 				advertised[pair{row.ApiKey, v}] = true
+			}
+		}
+		for _, api := range table.APIs() {
+			for v := api.Min; api.Served && api.Hidden && v <= api.Max; v++ {
+				advertised[pair{api.Key, v}] = true
 			}
 		}
 		for key := int16(-1); key <= 100; key++ {

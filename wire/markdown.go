@@ -14,8 +14,11 @@ func (t *Table) Markdown() string {
 	b.WriteString("| key | API | versions served | advertised |\n|---:|---|---|---|\n")
 	for _, api := range t.APIs() {
 		if api.Served {
-			fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", api.Key, api.Name,
-				versions(api.Min, api.Max), versions(api.AdvertisedMin, api.Max))
+			advertised := versions(api.AdvertisedMin, api.Max)
+			if api.Hidden {
+				advertised += ", where clients authenticate"
+			}
+			fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", api.Key, api.Name, versions(api.Min, api.Max), advertised)
 		}
 	}
 	return b.String()

@@ -19,9 +19,14 @@ type API struct {
 	AdvertisedMin int16
 	// LargeFrame says that a request may be as large as Limits.MaxFrameSize.
 	LargeFrame bool
-	// Served says whether the API is served and advertised at all. If not, Min and Max are what it will be.
+	// Served says whether the API is served at all. If not, Min and Max are what it will be.
 	Served bool
+	// Hidden says that the API is not advertised: it is about authentication, and clients do not authenticate.
+	Hidden bool
 }
+
+// Advertised says whether ApiVersions names the API.
+func (a API) Advertised() bool { return a.Served && !a.Hidden }
 
 // row is an API with what only the firewall needs.
 type row struct {
@@ -47,12 +52,23 @@ type Table struct {
 // Option changes a Table that is being built.
 type Option func(rows []row)
 
-// ServeAll serves every API of the table in all versions that it lists, for tests and tools.
+// ServeAll serves and advertises every API of the table in all versions that it lists, for tests and tools.
 func ServeAll() Option {
 	return func(rows []row) {
 		for i, e := range entries() {
 			rows[i].Max = e.max
 			rows[i].Served = true
+			rows[i].Hidden = false
+		}
+	}
+}
+
+// Authentication advertises the APIs that are about authentication. Kafka does so always; clients take it for an
+// invitation.
+func Authentication() Option {
+	return func(rows []row) {
+		for i := range rows {
+			rows[i].Hidden = false
 		}
 	}
 }

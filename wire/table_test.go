@@ -103,8 +103,9 @@ func TestLookup(t *testing.T) {
 		{Key: 1, Name: "Fetch", Min: 4, Max: 18, AdvertisedMin: 4, LargeFrame: true, Served: true},
 		{Key: 3, Name: "Metadata", Min: 0, Max: 13, AdvertisedMin: 0, Served: true},
 		{Key: 11, Name: "JoinGroup", Min: 0, Max: 9, AdvertisedMin: 0, LargeFrame: true, Served: true},
-		{Key: 29, Name: "DescribeAcls", Min: 1, Max: 3, AdvertisedMin: 1},
-		{Key: 75, Name: "DescribeTopicPartitions"},
+		{Key: 29, Name: "DescribeAcls", Min: 1, Max: 3, AdvertisedMin: 1, Served: true, Hidden: true},
+		{Key: 68, Name: "ConsumerGroupHeartbeat", Max: 1},
+		{Key: 75, Name: "DescribeTopicPartitions", Served: true},
 	} {
 		got, known := table.Lookup(want.Key)
 		if diff := cmp.Diff(want, got); !known || diff != "" {
@@ -122,13 +123,14 @@ func TestMarkdown(t *testing.T) {
 	got := NewTable().Markdown()
 	for _, want := range []string{
 		"| 0 | Produce | 3-13 | 0-13 |\n",
+		"| 17 | SaslHandshake | 0-1 | 0-1, where clients authenticate |\n",
 		"| 60 | DescribeCluster | 0-2 | 0-2 |\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if strings.Contains(got, "DescribeAcls") {
+	if strings.Contains(got, "ConsumerGroupHeartbeat") {
 		t.Errorf("it lists what is not served:\n%s", got)
 	}
 	if all := NewTable(ServeAll()).Markdown(); !strings.Contains(all, "| 75 | DescribeTopicPartitions | 0 | 0 |\n") {

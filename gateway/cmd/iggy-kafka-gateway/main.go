@@ -57,12 +57,18 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// serve runs the gateway until SIGTERM or SIGINT, which shut it down in good order; a second signal kills it at once.
+// serve runs the gateway until SIGTERM or SIGINT, which shut it down in good order; a second signal kills it at once. With TLS,
+// SIGHUP has the certificate read again; without, it ends the gateway as it ends any program whose terminal is gone.
 func serve(cfg config.Config, stderr io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return app.Run(ctx, cfg, wallClock(), logger(cfg, stderr))
+	reload := make(chan os.Signal, 1)
+	if cfg.TLSCertFile != "" {
+		signal.Notify(reload, syscall.SIGHUP)
+		defer signal.Stop(reload)
+	}
+	return app.Run(ctx, cfg, wallClock(), reload, logger(cfg, stderr))
 }
 
 func logger(cfg config.Config, w io.Writer) *slog.Logger {

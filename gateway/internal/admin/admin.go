@@ -1,7 +1,8 @@
 // Copyright The iggy-kafka Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package admin answers those who operate a gateway, over HTTP and on an address of its own: is it alive, is it ready.
+// Package admin answers those who operate a gateway, over HTTP and on an address of its own: is it alive, is it ready, and,
+// if they want, what is it doing.
 package admin
 
 import (
@@ -12,6 +13,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"strings"
 	"time"
 )
@@ -23,6 +25,8 @@ const (
 	requestTimeout = 5 * time.Second
 	answerTimeout  = requestTimeout + checkTimeout
 	maxHeader      = 8 << 10
+	// profileTimeout is how long a profile may take; the usual one takes 30 s.
+	profileTimeout = 2 * time.Minute
 )
 
 // Check is one thing that a gateway needs to serve its clients.
@@ -50,6 +54,27 @@ func NewHandler(checks []Check) http.Handler {
 		}
 		answer(w, status, text.String())
 	})
+	return mux
+}
+
+// WithProfiles adds what Go knows of the process, in the form that `go tool pprof` reads, to a handler: /debug/pprof/.
+func WithProfiles(handler http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", handler)
+	for path, profile := range map[string]http.HandlerFunc{
+		"/debug/pprof/":        pprof.Index,
+		"/debug/pprof/cmdline": pprof.Cmdline,
+		"/debug/pprof/profile": pprof.Profile,
+		"/debug/pprof/symbol":  pprof.Symbol,
+		"/debug/pprof/trace":   pprof.Trace,
+	} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			// What collects for seconds looks for a server's limit and would refuse to pass it.
+			ctx := context.WithValue(r.Context(), http.ServerContextKey, &http.Server{WriteTimeout: profileTimeout})
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(profileTimeout)) // a recorder has none
+			profile(w, r.WithContext(ctx))
+		})
+	}
 	return mux
 }
 

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,32 @@ func TestReadyTimeout(t *testing.T) {
 			t.Errorf("%d after %v", w.Code, took)
 		}
 	})
+}
+
+func TestProfiles(t *testing.T) {
+	handler := WithProfiles(NewHandler(nil))
+	for path, want := range map[string]string{
+		"/healthz":                       "ok\n",
+		"/debug/pprof/":                  "goroutine",
+		"/debug/pprof/goroutine?debug=1": "goroutine profile: total",
+		"/debug/pprof/heap?gc=1&debug=1": "# HeapAlloc = ",
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %q", path, w.Code, w.Body)
+		}
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest("GET", "/debug/pprof/profile?seconds=9999", nil))
+	if w.Code != 400 {
+		t.Errorf("a profile of hours: %d %q", w.Code, w.Body)
+	}
+	w = httptest.NewRecorder()
+	NewHandler(nil).ServeHTTP(w, httptest.NewRequest("GET", "/debug/pprof/", nil))
+	if w.Code != 404 {
+		t.Errorf("profiles that nobody asked for: %d", w.Code)
+	}
 }
 
 func TestServer(t *testing.T) {

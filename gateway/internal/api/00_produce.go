@@ -44,19 +44,20 @@ type productionWait struct {
 	append           *bridge.Append
 }
 
-func (a *API) produce(ctx context.Context, _ *server.Conn, r *wire.Request) server.Pending {
+func (a *API) produce(ctx context.Context, conn *server.Conn, r *wire.Request) server.Pending {
 	req, ok := r.Body.(*kmsg.ProduceRequest)
 	if !ok {
 		return fails(errNoHandler)
 	}
 	req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.ProduceRequestTopic) bool { return len(t.Partitions) == 0 }) // not answered
 	p := a.newProduction(req)
+	p.resp.ThrottleMillis = a.chargeProduce(conn, r)
 	ctx, cancel := context.WithDeadline(ctx, p.deadline)
 	defer cancel()
-	view, err := a.topicsFor(ctx, req)
+	see, err := a.topicsFor(ctx, conn, req)
 	a.awaitSettings(ctx)
 	run := produceRun{
-		api: a, req: req, deadline: p.deadline, view: view, viewErr: err,
+		api: a, req: req, deadline: p.deadline, session: a.session(conn), see: see, seeErr: err,
 		left: maxCapsPerRequest * a.PartitionCap, seen: map[partitionRef]struct{}{},
 	}
 	for ti := range req.Topics {
@@ -79,13 +80,18 @@ func (a *API) produce(ctx context.Context, _ *server.Conn, r *wire.Request) serv
 	return func(ctx context.Context) (server.Reply, error) { return a.finishProduce(ctx, p) }
 }
 
-// topicsFor returns a view for a Produce request. Requests of a connection begin one after the other, so none may wait
+// topicsFor is topics for a Produce request. Requests of a connection begin one after the other, so none may wait
 // for Iggy without need: a topic that was there a while ago most likely still is, and its lane will find out.
-func (a *API) topicsFor(ctx context.Context, req *kmsg.ProduceRequest) (*bridge.TopicView, error) {
-	if view := a.Bridge.TopicsNow(); view != nil && namesAll(view, req) {
-		return view, nil
+func (a *API) topicsFor(ctx context.Context, conn *server.Conn, req *kmsg.ProduceRequest) (sight, error) {
+	access, err := a.access(ctx, conn)
+	if err != nil {
+		return sight{}, err
 	}
-	return a.Bridge.Topics(ctx)
+	view := a.Bridge.TopicsNow()
+	if view == nil || !namesAll(view, req) {
+		view, err = a.Bridge.Topics(ctx)
+	}
+	return sight{view, access}, err
 }
 
 // namesAll says whether a view has every partition that a request is for.
@@ -107,10 +113,7 @@ func namesAll(view *bridge.TopicView, req *kmsg.ProduceRequest) bool {
 // producedTopic finds the topic of an entry, by what its version names it by; the code says why there is none.
 func producedTopic(view *bridge.TopicView, version int16, in *kmsg.ProduceRequestTopic) (*bridge.Topic, int16) {
 	if version >= produceByID {
-		if t, ok := view.ByID(in.TopicID); ok {
-			return t, none
-		}
-		return nil, unknownTopicID
+		return lookUpID(view, in.TopicID)
 	}
 	return lookUp(view, topicRef{name: in.Topic})
 }

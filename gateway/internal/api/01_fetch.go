@@ -15,6 +15,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
@@ -38,10 +39,15 @@ const (
 // fetchRun is one Fetch request under way.
 type fetchRun struct {
 	api       *API
+	conn      *server.Conn
+	access    *permissions.Access // as last looked at
 	req       *kmsg.FetchRequest
 	session   *fetchsession.Fetch
 	sessionID int32     // of the answer
 	deadline  time.Time // when the client wants an answer, whatever there is
+	client    rated
+	quota     bool          // the client has one
+	throttle  time.Duration // which the answer tells
 	items     []fetchItem
 	live      []*fetchItem // those that may have records
 	fields    int          // bytes of the answer besides the records, at most
@@ -63,7 +69,7 @@ type fetchItem struct {
 
 	want    int // bytes of records to read
 	code    int16
-	missing bool // code says that there is no such topic or partition
+	missing bool // code says that there is no such topic or partition, or none that the client may read
 	records []byte
 }
 
@@ -111,7 +117,8 @@ func (a *API) startFetch(conn *server.Conn, r *wire.Request, serve func(*fetchRu
 		return func(context.Context) (server.Reply, error) { return refuseFetch(req, err) }
 	}
 	return func(ctx context.Context) (server.Reply, error) {
-		f := a.newFetch(req, session)
+		f := a.newFetch(conn, req, session)
+		f.limitTo(a.rated(conn, r))
 		answered := false
 		defer func() {
 			if !answered { // an error, or a panic that ends this connection alone
@@ -123,20 +130,27 @@ func (a *API) startFetch(conn *server.Conn, r *wire.Request, serve func(*fetchRu
 			conn.GiveBack(r) // it may be long before there is something to answer
 			err = serve(f, ctx)
 		}
+		var throttled *kmsg.FetchResponse
 		if err == nil {
+			throttled, err = f.charge()
+		}
+		if err == nil && throttled == nil {
 			err = f.finish()
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return refuseFetch(req, err)
+		case throttled != nil:
+			return server.NewReply(throttled), nil
 		}
 		answered = true
 		return f.reply(), nil
 	}
 }
 
-func (a *API) newFetch(req *kmsg.FetchRequest, session *fetchsession.Fetch) *fetchRun {
+func (a *API) newFetch(conn *server.Conn, req *kmsg.FetchRequest, session *fetchsession.Fetch) *fetchRun {
 	wait := min(time.Duration(max(req.MaxWaitMillis, 0))*time.Millisecond, a.FetchWaitMax)
-	return &fetchRun{api: a, req: req, session: session, deadline: time.Now().Add(wait)}
+	return &fetchRun{api: a, conn: conn, req: req, session: session, deadline: time.Now().Add(wait)}
 }
 
 // refuseFetch answers a session's error, with id 0 and no topics, upon which a client begins anew. Others close the
@@ -179,6 +193,9 @@ func (f *fetchRun) serve(ctx context.Context) error {
 	if err := f.await(ctx); err != nil {
 		return err
 	}
+	if err := f.recheck(ctx); err != nil {
+		return err
+	}
 	return f.read(ctx)
 }
 
@@ -187,17 +204,22 @@ func (f *fetchRun) finish() (err error) {
 	f.sessionID, err = f.session.Finish(time.Now(), func(yield func(*fetchsession.Part, fetchsession.Outcome) bool) {
 		for i := range f.items {
 			it := &f.items[i]
-			o := fetchsession.Outcome{Records: len(it.records) > 0, Failed: it.code != none}
-			o.HighWatermark, o.LogStart = it.told()
-			if it.topic != nil {
-				o.Resolved = it.topic.Name
-			}
-			if !yield(&it.Part, o) {
+			if !yield(&it.Part, it.outcome()) {
 				return
 			}
 		}
 	})
 	return err
+}
+
+// outcome is what the answer comes to, for its session.
+func (it *fetchItem) outcome() fetchsession.Outcome {
+	o := fetchsession.Outcome{Records: len(it.records) > 0, Failed: it.code != none}
+	o.HighWatermark, o.LogStart = it.told()
+	if it.topic != nil {
+		o.Resolved = it.topic.Name
+	}
+	return o
 }
 
 // told is what the answer says of the partition's bounds.

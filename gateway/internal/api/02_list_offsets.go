@@ -5,6 +5,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
@@ -41,13 +43,13 @@ const (
 	searchBytes = 1 << 20
 )
 
-func (a *API) listOffsets(ctx context.Context, _ *server.Conn, req *kmsg.ListOffsetsRequest) (kmsg.Response, error) {
+func (a *API) listOffsets(ctx context.Context, conn *server.Conn, req *kmsg.ListOffsetsRequest) (kmsg.Response, error) {
 	ctx, cancel := within(ctx, req.TimeoutMillis, listOffsetsTimeout)
 	defer cancel()
 	resp := kmsg.NewPtrListOffsetsResponse()
 	resp.Version = req.Version
 	resp.Topics = make([]kmsg.ListOffsetsResponseTopic, len(req.Topics))
-	topics := a.boundsOf(ctx, func(yield func(string) bool) {
+	topics := a.boundsOf(ctx, conn, permissions.Poll, func(yield func(string) bool) {
 		for i := range req.Topics {
 			if !yield(req.Topics[i].Topic) {
 				return
@@ -62,7 +64,7 @@ func (a *API) listOffsets(ctx context.Context, _ *server.Conn, req *kmsg.ListOff
 		out.Default()
 		out.Topic = in.Topic
 		group.Go(func() error {
-			a.listTopicOffsets(ctx, req.Version, in, out, topics[in.Topic], repeated)
+			a.listTopicOffsets(ctx, a.session(conn), req.Version, in, out, topics[in.Topic], repeated)
 			return nil
 		})
 	}
@@ -89,11 +91,11 @@ func repeatedPartitions(req *kmsg.ListOffsetsRequest) map[partitionRef]*kmsg.Lis
 }
 
 func (a *API) listTopicOffsets(
-	ctx context.Context, version int16, in *kmsg.ListOffsetsRequestTopic, out *kmsg.ListOffsetsResponseTopic,
+	ctx context.Context, s *bridge.Session, version int16, in *kmsg.ListOffsetsRequestTopic, out *kmsg.ListOffsetsResponseTopic,
 	asked *topicBounds, repeated map[partitionRef]*kmsg.ListOffsetsRequestTopic,
 ) {
 	topic, bounds, err := asked.topic, asked.partitions, asked.err
-	search := offsetSearch{api: a, topic: topic, stamp: mapping.RecordTimestamp}
+	search := offsetSearch{api: a, session: s, topic: topic, stamp: mapping.RecordTimestamp}
 	if topic != nil && err == nil {
 		var settings *topicconfig.Effective
 		if settings, err = a.effective(topic); err != nil {
@@ -108,6 +110,8 @@ func (a *API) listTopicOffsets(
 		o := kmsg.NewListOffsetsResponseTopicPartition()
 		o.Partition, o.Timestamp, o.Offset, o.LeaderEpoch = p.Partition, -1, -1, -1
 		switch known := topic != nil && p.Partition >= 0 && p.Partition < topic.Partitions; {
+		case errors.Is(err, errNotAllowed): // before all else that speaks against it
+			o.ErrorCode = topicAuthorizationFailed
 		case repeated[partitionRef{in.Topic, p.Partition}] != nil:
 			if repeated[partitionRef{in.Topic, p.Partition}] != in || answered[p.Partition] {
 				continue
@@ -157,6 +161,7 @@ type stamped struct{ offset, timestamp int64 }
 // offsetSearch looks for records of one partition.
 type offsetSearch struct {
 	api       *API
+	session   *bridge.Session // whose polls they are
 	topic     *bridge.Topic
 	partition int32
 	bounds    bridge.Bounds
@@ -249,7 +254,7 @@ func (s *offsetSearch) firstAtOrAfter(ctx context.Context, asked int64) (stamped
 func (s *offsetSearch) each(ctx context.Context, from, to int64, visit func(stamped) bool) error {
 	perPoll := min(max(searchBytes/max(s.bounds.MessageSize, 1), 1), disorder)
 	for from < to {
-		m, err := s.api.Bridge.Read(ctx, s.api.Bridge.Self(), s.topic, s.partition, from, int(min(perPoll, to-from)))
+		m, err := s.api.Bridge.Read(ctx, s.session, s.topic, s.partition, from, int(min(perPoll, to-from)))
 		if err != nil {
 			return err
 		}

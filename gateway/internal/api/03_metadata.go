@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -22,12 +23,7 @@ import (
 // v8: authorized operations (KIP-430). v9: flexible. v10: topic ids (KIP-516). v12: asking by topic id. v13: a
 // top-level error code.
 
-// The operations that every client is allowed while there is no authorizer, as AclEntry.supportedOperations has them.
-const (
-	topicOperations    = 3576 // READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS
-	clusterOperations  = 8096 // CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE
-	operationsNotAsked = -2147483648
-)
+const operationsNotAsked = -2147483648
 
 // metadataTimeout bounds what one answer waits for Iggy.
 const metadataTimeout = 5 * time.Second
@@ -45,47 +41,50 @@ func (a *API) metadata(ctx context.Context, conn *server.Conn, req *kmsg.Metadat
 	asking, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
 	if asksForAll(req) {
-		view, err := a.Bridge.Topics(asking)
+		see, err := a.topics(asking, conn)
 		if err != nil {
 			// An answer without topics would be a lie that no client retries; a closed connection is retried.
 			return server.Reply{}, fmt.Errorf("api: metadata of all topics: %w", err)
 		}
-		return a.describeAll(ctx, conn, req, view)
+		return a.describeAll(ctx, conn, req, see)
 	}
 	refs := metadataRefs(req)
 	if len(refs) == 0 {
-		return server.NewReply(a.metadataResponse(conn, req)), nil
+		access, _ := a.access(asking, conn) // not known: the operations are not told
+		return server.NewReply(a.metadataResponse(conn, req, access)), nil
 	}
-	view, err := a.topicsNamed(asking, refs)
+	see, err := a.topicsNamed(asking, conn, refs)
 	if err == nil && a.AutoCreateTopics && mayAutoCreate(req) {
-		view, err = a.autoCreate(asking, refs, view)
+		see.view, err = a.autoCreate(asking, a.session(conn), refs, see)
 	}
-	return a.describeNamed(ctx, conn, req, refs, view, err)
+	return a.describeNamed(ctx, conn, req, refs, see, err)
 }
 
 // missingAge is how old the news that a topic does not exist may be: a native client may just have made it.
 const missingAge = 100 * time.Millisecond
 
-// topicsNamed returns a view, a fresh one when a topic that is asked for is missing.
-func (a *API) topicsNamed(ctx context.Context, refs []topicRef) (*bridge.TopicView, error) {
-	view, err := a.Bridge.Topics(ctx)
+// topicsNamed is topics, looked at anew when a topic that is asked for is missing.
+func (a *API) topicsNamed(ctx context.Context, conn *server.Conn, refs []topicRef) (sight, error) {
+	see, err := a.topics(ctx, conn)
 	if err != nil {
-		return nil, err
+		return see, err
 	}
 	for _, ref := range refs {
-		if _, code := lookUp(view, ref); code != none {
-			return a.Bridge.TopicsWithin(ctx, missingAge)
+		if _, code := lookUp(see.view, ref); code != none {
+			see.view, err = a.Bridge.TopicsWithin(ctx, missingAge)
+			break
 		}
 	}
-	return view, nil
+	return see, err
 }
 
-// describeAll answers every topic, as far as the largest answer allows.
-func (a *API) describeAll(ctx context.Context, conn *server.Conn, req *kmsg.MetadataRequest, view *bridge.TopicView) (server.Reply, error) {
+// describeAll answers every topic that the client may see, as far as the largest answer allows.
+func (a *API) describeAll(ctx context.Context, conn *server.Conn, req *kmsg.MetadataRequest, see sight) (server.Reply, error) {
+	topics := see.all(permissions.Describe)
 	size, count := 0, 0
-	for _, t := range view.Topics {
+	for _, t := range topics {
 		if size+metadataSize(t.Name, t) > a.MaxResponseSize {
-			a.Logger.Warn("metadata of all topics cut at the largest answer", "topics", len(view.Topics), "answered", count)
+			a.Logger.Warn("metadata of all topics cut at the largest answer", "topics", len(topics), "answered", count)
 			break
 		}
 		size += metadataSize(t.Name, t)
@@ -95,20 +94,20 @@ func (a *API) describeAll(ctx context.Context, conn *server.Conn, req *kmsg.Meta
 	if err != nil {
 		return server.Reply{}, err
 	}
-	resp := a.metadataResponse(conn, req)
-	for _, t := range view.Topics[:count] {
-		resp.Topics = append(resp.Topics, a.describeTopic(req, t))
+	resp := a.metadataResponse(conn, req, see.access)
+	for _, t := range topics[:count] {
+		resp.Topics = append(resp.Topics, a.describeTopic(req, t, see.access))
 	}
 	return server.NewReservedReply(resp, release), nil
 }
 
 // describeNamed answers the topics that are asked for; failed is why there is no view.
-func (a *API) describeNamed(ctx context.Context, conn *server.Conn, req *kmsg.MetadataRequest, refs []topicRef, view *bridge.TopicView, failed error) (server.Reply, error) {
+func (a *API) describeNamed(ctx context.Context, conn *server.Conn, req *kmsg.MetadataRequest, refs []topicRef, see sight, failed error) (server.Reply, error) {
 	size := 0
 	for _, ref := range refs {
 		var t *bridge.Topic
 		if failed == nil {
-			t, _ = lookUp(view, ref)
+			t, _ = see.find(ref, permissions.Describe)
 		}
 		size += metadataSize(ref.name, t)
 	}
@@ -116,10 +115,10 @@ func (a *API) describeNamed(ctx context.Context, conn *server.Conn, req *kmsg.Me
 	if err != nil {
 		return server.Reply{}, err
 	}
-	resp := a.metadataResponse(conn, req)
+	resp := a.metadataResponse(conn, req, see.access)
 	described := make(map[bridge.TopicID]struct{}, len(refs))
 	for _, ref := range refs {
-		out := a.metadataTopic(req, ref, view, failed)
+		out := a.metadataTopic(req, ref, see, failed)
 		if out.ErrorCode == none {
 			if _, again := described[out.TopicID]; again {
 				continue // by its id, and by its name
@@ -200,8 +199,8 @@ func metadataRefs(req *kmsg.MetadataRequest) []topicRef {
 	return refs
 }
 
-// metadataResponse is the answer without topics.
-func (a *API) metadataResponse(conn *server.Conn, req *kmsg.MetadataRequest) *kmsg.MetadataResponse {
+// metadataResponse is the answer without topics; access is nil when it is not known.
+func (a *API) metadataResponse(conn *server.Conn, req *kmsg.MetadataRequest, access *permissions.Access) *kmsg.MetadataResponse {
 	resp := kmsg.NewPtrMetadataResponse()
 	resp.Version = req.Version
 	broker := kmsg.NewMetadataResponseBroker()
@@ -210,58 +209,48 @@ func (a *API) metadataResponse(conn *server.Conn, req *kmsg.MetadataRequest) *km
 	resp.ClusterID = kmsg.StringPtr(a.ClusterID)
 	resp.ControllerID = a.NodeID
 	resp.AuthorizedOperations = operationsNotAsked
-	if req.IncludeClusterAuthorizedOperations {
-		resp.AuthorizedOperations = clusterOperations
+	if req.IncludeClusterAuthorizedOperations && access != nil {
+		resp.AuthorizedOperations = int32(access.ClusterOperations())
 	}
 	return resp
 }
 
 // metadataTopic answers for one topic; err is why there is no view.
-func (a *API) metadataTopic(req *kmsg.MetadataRequest, ref topicRef, view *bridge.TopicView, err error) kmsg.MetadataResponseTopic {
+func (a *API) metadataTopic(req *kmsg.MetadataRequest, ref topicRef, see sight, err error) kmsg.MetadataResponseTopic {
 	out := kmsg.NewMetadataResponseTopic()
-	if byName := ref.id == (bridge.TopicID{}); byName {
+	out.TopicID = ref.id
+	byName := ref.id == bridge.TopicID{}
+	if byName {
 		out.Topic = kmsg.StringPtr(ref.name)
-		if req.IncludeTopicAuthorizedOperations {
-			out.AuthorizedOperations = topicOperations // of a topic that is missing, too
-		}
-		if bridge.ValidateTopicName(ref.name) != nil {
-			out.ErrorCode = invalidTopicException
-			return out
-		}
 	}
 	if err != nil {
-		out.TopicID = ref.id
-		out.ErrorCode = a.code(opMetadata, err, false)
-		return out
-	}
-	t, code := lookUp(view, ref)
-	if code != none {
-		out.TopicID = ref.id
-		out.ErrorCode = code
-		return out
-	}
-	return a.describeTopic(req, t)
-}
-
-// lookUp finds a topic; the code says why there is none.
-func lookUp(view *bridge.TopicView, ref topicRef) (*bridge.Topic, int16) {
-	if ref.id != (bridge.TopicID{}) {
-		if t, ok := view.ByID(ref.id); ok {
-			return t, none
+		if out.ErrorCode = a.code(opMetadata, err, false); byName && bridge.ValidateTopicName(ref.name) != nil {
+			out.ErrorCode = invalidTopicException
 		}
-		return nil, unknownTopicID
+		return out
 	}
-	if t, ok := view.ByName(ref.name); ok {
-		return t, none
+	t, code := see.find(ref, permissions.Describe)
+	switch {
+	case code == none:
+		return a.describeTopic(req, t, see.access)
+	case code != unknownTopicOrPartition:
+	case bridge.ValidateTopicName(ref.name) != nil:
+		code = invalidTopicException
+	case a.AutoCreateTopics && mayAutoCreate(req) && !see.rightsTo(ref.name).Any(permissions.Manage):
+		code = topicAuthorizationFailed // it would have been made
 	}
-	return nil, unknownTopicOrPartition
+	if byName && code != topicAuthorizationFailed && req.IncludeTopicAuthorizedOperations {
+		out.AuthorizedOperations = int32(see.rightsTo(ref.name).Operations()) // of a topic that is missing, too
+	}
+	out.ErrorCode = code
+	return out
 }
 
-func (a *API) describeTopic(req *kmsg.MetadataRequest, t *bridge.Topic) kmsg.MetadataResponseTopic {
+func (a *API) describeTopic(req *kmsg.MetadataRequest, t *bridge.Topic, access *permissions.Access) kmsg.MetadataResponseTopic {
 	out := kmsg.NewMetadataResponseTopic()
 	out.Topic, out.TopicID, out.IsInternal = kmsg.StringPtr(t.Name), t.ID, t.Internal
 	if req.IncludeTopicAuthorizedOperations {
-		out.AuthorizedOperations = topicOperations
+		out.AuthorizedOperations = int32(access.Rights(t).Operations())
 	}
 	self := []int32{a.NodeID}
 	out.Partitions = make([]kmsg.MetadataResponseTopicPartition, t.Partitions)
@@ -274,20 +263,20 @@ func (a *API) describeTopic(req *kmsg.MetadataRequest, t *bridge.Topic) kmsg.Met
 	return out
 }
 
-// autoCreate makes the topics that are named, allowed and missing, and returns a view that has them. Somebody else
-// who was faster counts as success; what cannot be made stays missing.
-func (a *API) autoCreate(ctx context.Context, refs []topicRef, view *bridge.TopicView) (*bridge.TopicView, error) {
+// autoCreate makes the topics that are named, allowed and missing, as s's user, and returns a view that has them. Somebody
+// else who was faster counts as success; what cannot be made stays missing.
+func (a *API) autoCreate(ctx context.Context, s *bridge.Session, refs []topicRef, see sight) (*bridge.TopicView, error) {
 	made := map[string]string{}
 	tried := false
 	for _, ref := range refs {
 		if len(made) == maxAutoCreate || ctx.Err() != nil {
 			break // the rest when it asks again
 		}
-		if ref.id != (bridge.TopicID{}) || a.checkNewName(view, made, ref.name) != nil {
+		if ref.id != (bridge.TopicID{}) || !see.rightsTo(ref.name).Any(permissions.Manage) || a.checkNewName(see.view, made, ref.name) != nil {
 			continue
 		}
 		tried = true
-		_, err := a.Bridge.CreateTopic(ctx, a.Bridge.Self(), bridge.TopicSpec{Name: ref.name, Partitions: a.DefaultPartitions})
+		_, err := a.Bridge.CreateTopic(ctx, s, bridge.TopicSpec{Name: ref.name, Partitions: a.DefaultPartitions})
 		if err != nil && !bridge.IsExists(err) {
 			a.logFailure("topic not created automatically", err)
 			continue
@@ -295,7 +284,7 @@ func (a *API) autoCreate(ctx context.Context, refs []topicRef, view *bridge.Topi
 		made[bridge.CollisionKey(ref.name)] = ref.name
 	}
 	if !tried {
-		return view, nil
+		return see.view, nil
 	}
 	return a.Bridge.Topics(ctx)
 }
@@ -311,11 +300,11 @@ func (a *API) metadataDetached(_ context.Context, conn *server.Conn, req *kmsg.M
 	if resp := refuseMetadata(req); resp != nil {
 		return resp, nil
 	}
-	resp := a.metadataResponse(conn, req)
+	resp := a.metadataResponse(conn, req, a.everything)
 	if asksForAll(req) {
 		return resp, nil
 	}
-	empty := new(bridge.TopicView)
+	empty := sight{new(bridge.TopicView), a.everything}
 	for _, ref := range metadataRefs(req) {
 		resp.Topics = append(resp.Topics, a.metadataTopic(req, ref, empty, nil))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -20,12 +21,12 @@ import (
 // v2-4: a retention time for the offsets. v3: throttle. v6: leader epochs (KIP-320). v7: instance ids (KIP-345). v8:
 // flexible. v9: another error for a group that is not there (KIP-848).
 
-func (a *API) offsetCommit(ctx context.Context, _ *server.Conn, req *kmsg.OffsetCommitRequest) (kmsg.Response, error) {
+func (a *API) offsetCommit(ctx context.Context, conn *server.Conn, req *kmsg.OffsetCommitRequest) (kmsg.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
 	req.Topics = slices.DeleteFunc(req.Topics, func(t kmsg.OffsetCommitRequestTopic) bool { return len(t.Partitions) == 0 }) // not answered
-	view, err := a.groupTopics(ctx, commitRefs(req))
-	resp, places, commit := a.checkCommit(req, view, err)
+	see, err := a.groupTopics(ctx, conn, commitRefs(req))
+	resp, places, commit := a.checkCommit(req, see, err)
 	if len(commit.Offsets) == 0 {
 		return resp, nil // nothing is left for the group to look at
 	}
@@ -40,7 +41,7 @@ func (a *API) offsetCommit(ctx context.Context, _ *server.Conn, req *kmsg.Offset
 			*place = a.groupCode(result.Errs[i])
 		}
 		if o := &commit.Offsets[i]; *place == none && a.Mirror != nil {
-			t, _ := view.ByName(o.Topic)
+			t, _ := see.view.ByName(o.Topic)
 			a.Mirror.Committed(req.Group, t, o.Partition, o.Offset)
 		}
 	}
@@ -55,9 +56,9 @@ func commitRefs(req *kmsg.OffsetCommitRequest) []topicRef {
 	return refs
 }
 
-// checkCommit lays out the answer and answers what the group is not asked about: partitions that do not exist. Failed
-// is why there is no view. The rest is in the commit, and the place of each of its offsets' codes in places.
-func (a *API) checkCommit(req *kmsg.OffsetCommitRequest, view *bridge.TopicView, failed error) (*kmsg.OffsetCommitResponse, []*int16, coordinator.Commit) {
+// checkCommit lays out the answer and answers what the group is not asked about: partitions that do not exist, or that the
+// client may not read. Failed is why there is no view. The rest is in the commit, and the place of each of its offsets' codes in places.
+func (a *API) checkCommit(req *kmsg.OffsetCommitRequest, see sight, failed error) (*kmsg.OffsetCommitResponse, []*int16, coordinator.Commit) {
 	resp := kmsg.NewPtrOffsetCommitResponse()
 	resp.Version = req.Version
 	resp.Topics = make([]kmsg.OffsetCommitResponseTopic, len(req.Topics))
@@ -71,9 +72,10 @@ func (a *API) checkCommit(req *kmsg.OffsetCommitRequest, view *bridge.TopicView,
 		out.Topic = in.Topic
 		out.Partitions = make([]kmsg.OffsetCommitResponseTopicPartition, len(in.Partitions))
 		var t *bridge.Topic
+		no := a.code(opGroups, failed, false)
 		id := ""
 		if failed == nil {
-			if t, _ = view.ByName(in.Topic); t != nil {
+			if t, no = see.find(topicRef{name: in.Topic}, permissions.Poll); t != nil {
 				id = t.ID.String()
 			}
 		}
@@ -82,8 +84,8 @@ func (a *API) checkCommit(req *kmsg.OffsetCommitRequest, view *bridge.TopicView,
 			code := &out.Partitions[j].ErrorCode
 			out.Partitions[j].Partition = p.Partition
 			switch {
-			case failed != nil:
-				*code = a.code(opGroups, failed, false)
+			case no != none:
+				*code = no
 			case !partitionKnown(t, p.Partition):
 				*code = unknownTopicOrPartition
 			default:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -19,11 +20,11 @@ import (
 // flexible. v7: require_stable (KIP-447), which is always so without transactions. v8: many groups (KIP-709). v9: member
 // ids and epochs, which classic groups do not look at (KIP-848).
 
-func (a *API) offsetFetch(ctx context.Context, _ *server.Conn, req *kmsg.OffsetFetchRequest) (server.Reply, error) {
+func (a *API) offsetFetch(ctx context.Context, conn *server.Conn, req *kmsg.OffsetFetchRequest) (server.Reply, error) {
 	groups := offsetFetchGroups(req)
 	asking, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
-	view, failed := a.groupTopics(asking, fetchRefs(groups))
+	see, failed := a.groupTopics(asking, conn, fetchRefs(groups))
 	found := make([][]coordinator.OffsetResult, len(groups))
 	codes := make([]int16, len(groups))
 	size := 0
@@ -31,6 +32,10 @@ func (a *API) offsetFetch(ctx context.Context, _ *server.Conn, req *kmsg.OffsetF
 		if failed != nil {
 			// That no offset can be looked up is an error: an answer of -1 would send consumers back to the start.
 			codes[i] = a.code(opGroups, failed, false)
+			continue
+		}
+		if !see.access.MayUseGroups() {
+			codes[i] = groupAuthorizationFailed
 			continue
 		}
 		offsets, err := a.Groups.Offsets(asking, groups[i].Group, offsetQueries(&groups[i]))
@@ -45,7 +50,7 @@ func (a *API) offsetFetch(ctx context.Context, _ *server.Conn, req *kmsg.OffsetF
 	}
 	answers := make([]kmsg.OffsetFetchResponseGroup, len(groups))
 	for i := range groups {
-		answers[i] = offsetAnswer(&groups[i], view, found[i], codes[i])
+		answers[i] = offsetAnswer(&groups[i], see, found[i], codes[i])
 	}
 	return server.NewReservedReply(offsetFetchResponse(req, answers), release), nil
 }
@@ -110,8 +115,9 @@ func offsetsSize(group *kmsg.OffsetFetchRequestGroup, offsets []coordinator.Offs
 }
 
 // offsetAnswer puts what a group said into words: as it was asked, or everything by topic. The offset of a topic that is
-// gone, or was made anew since, is none.
-func offsetAnswer(group *kmsg.OffsetFetchRequestGroup, view *bridge.TopicView, offsets []coordinator.OffsetResult, code int16) kmsg.OffsetFetchResponseGroup {
+// gone, or was made anew since, is none. Topics that the client may not read are refused where they were asked for, and
+// left out of everything.
+func offsetAnswer(group *kmsg.OffsetFetchRequestGroup, see sight, offsets []coordinator.OffsetResult, code int16) kmsg.OffsetFetchResponseGroup {
 	out := kmsg.NewOffsetFetchResponseGroup()
 	out.Group, out.ErrorCode = group.Group, code
 	if code != none {
@@ -120,7 +126,7 @@ func offsetAnswer(group *kmsg.OffsetFetchRequestGroup, view *bridge.TopicView, o
 	if group.Topics == nil {
 		for i := range offsets {
 			o := &offsets[i]
-			if !sameIncarnation(view, o) {
+			if !sameIncarnation(see.view, o) || hidden(see, o.Topic) {
 				continue
 			}
 			if n := len(out.Topics); n == 0 || out.Topics[n-1].Topic != o.Topic {
@@ -136,16 +142,28 @@ func offsetAnswer(group *kmsg.OffsetFetchRequestGroup, view *bridge.TopicView, o
 	for i := range group.Topics {
 		t := kmsg.NewOffsetFetchResponseGroupTopic()
 		t.Topic = group.Topics[i].Topic
+		no := none
+		if hidden(see, t.Topic) {
+			no = topicAuthorizationFailed
+		}
 		for range group.Topics[i].Partitions {
 			o := &offsets[0]
-			if offsets = offsets[1:]; !sameIncarnation(view, o) {
+			if offsets = offsets[1:]; no != none || !sameIncarnation(see.view, o) {
 				o.Offset, o.LeaderEpoch, o.Metadata = -1, -1, ""
 			}
-			t.Partitions = append(t.Partitions, offsetPartition(o))
+			p := offsetPartition(o)
+			p.ErrorCode = no
+			t.Partitions = append(t.Partitions, p)
 		}
 		out.Topics = append(out.Topics, t)
 	}
 	return out
+}
+
+// hidden says whether a client may not know of offsets in a topic.
+func hidden(see sight, topic string) bool {
+	_, code := see.find(topicRef{name: topic}, permissions.Poll)
+	return code == topicAuthorizationFailed
 }
 
 // sameIncarnation says whether an offset is of the topic that has the name now.
@@ -181,7 +199,7 @@ func offsetFetchResponse(req *kmsg.OffsetFetchRequest, groups []kmsg.OffsetFetch
 		for j := range group.Topics[i].Partitions {
 			in := &group.Topics[i].Partitions[j]
 			p := kmsg.NewOffsetFetchResponseTopicPartition()
-			p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = in.Partition, in.Offset, in.LeaderEpoch, in.Metadata
+			p.Partition, p.Offset, p.LeaderEpoch, p.Metadata, p.ErrorCode = in.Partition, in.Offset, in.LeaderEpoch, in.Metadata, in.ErrorCode
 			out.Partitions = append(out.Partitions, p)
 		}
 		resp.Topics = append(resp.Topics, out)

@@ -25,28 +25,35 @@ const (
 const textMalformed = "This most likely occurs because of a request being malformed by the client library or the message was sent to " +
 	"an incompatible broker. See the broker logs for more details."
 
-func (a *API) findCoordinator(_ context.Context, conn *server.Conn, req *kmsg.FindCoordinatorRequest) (kmsg.Response, error) {
+func (a *API) findCoordinator(ctx context.Context, conn *server.Conn, req *kmsg.FindCoordinatorRequest) (kmsg.Response, error) {
 	resp := kmsg.NewPtrFindCoordinatorResponse()
 	resp.Version = req.Version
+	no := a.mayUseGroups(ctx, conn)
 	if req.Version < 4 {
-		c := a.coordinator(conn, req, req.CoordinatorKey)
+		c := a.coordinator(conn, req, req.CoordinatorKey, no)
 		resp.ErrorCode, resp.ErrorMessage = c.ErrorCode, c.ErrorMessage
 		resp.NodeID, resp.Host, resp.Port = c.NodeID, c.Host, c.Port
-		if c.ErrorCode == none {
-			resp.ErrorMessage = message("NONE") // as a broker does below v4
+		switch c.ErrorCode { // as a broker does below v4
+		case none:
+			resp.ErrorMessage = message("NONE")
+		case groupAuthorizationFailed:
+			resp.ErrorMessage = message(textNoGroup)
 		}
 		return resp, nil
 	}
 	for _, key := range req.CoordinatorKeys {
-		resp.Coordinators = append(resp.Coordinators, a.coordinator(conn, req, key))
+		resp.Coordinators = append(resp.Coordinators, a.coordinator(conn, req, key, no))
 	}
 	return resp, nil
 }
 
-func (a *API) coordinator(conn *server.Conn, req *kmsg.FindCoordinatorRequest, key string) kmsg.FindCoordinatorResponseCoordinator {
+// coordinator answers for one key; no is why the client may not use groups.
+func (a *API) coordinator(conn *server.Conn, req *kmsg.FindCoordinatorRequest, key string, no int16) kmsg.FindCoordinatorResponseCoordinator {
 	c := kmsg.NewFindCoordinatorResponseCoordinator()
 	c.Key, c.NodeID, c.Port = key, -1, -1
 	switch kind := req.CoordinatorType; {
+	case (req.Version == 0 || kind == coordinatorGroup) && no != none:
+		c.ErrorCode, c.ErrorMessage = no, message("")
 	case (req.Version == 0 || kind == coordinatorGroup) && a.fenced():
 		// Another gateway serves the groups, and this one does not know which: clients ask on elsewhere.
 		c.ErrorCode, c.ErrorMessage = coordinatorNotAvailable, message("The coordinator is not available.")

@@ -27,6 +27,9 @@ func (a *API) joinGroup(_ context.Context, conn *server.Conn, req *wire.Request)
 		return fails(errNoHandler)
 	}
 	return func(ctx context.Context) (server.Reply, error) {
+		if no := a.mayUseGroups(ctx, conn); no != none {
+			return server.NewReply(refusedJoin(body, no)), nil
+		}
 		join := joinEvent(conn, text(req.Header.ClientID), body)
 		// Members may wait for each other for minutes, and what one may hold is little. What is more is refused at once.
 		if protocolsSize(join.Protocols) <= parkedSize {
@@ -72,6 +75,14 @@ func joinEvent(conn *server.Conn, clientID string, req *kmsg.JoinGroupRequest) c
 	}
 	join.Topics = subscribedTopics(join.ProtocolType, join.Protocols)
 	return join
+}
+
+// refusedJoin answers who is not heard: not even with the member id that it brought, as a broker.
+func refusedJoin(req *kmsg.JoinGroupRequest, code int16) *kmsg.JoinGroupResponse {
+	resp := kmsg.NewPtrJoinGroupResponse()
+	resp.Version = req.Version
+	resp.ErrorCode, resp.Generation = code, -1
+	return resp
 }
 
 // joined answers a join: the leader learns about all members.

@@ -15,11 +15,14 @@ import (
 // Heartbeat (12), v0-4.
 //
 // v1: throttle. v3: instance ids (KIP-345). v4: flexible.
-func (a *API) heartbeat(ctx context.Context, _ *server.Conn, req *kmsg.HeartbeatRequest) (kmsg.Response, error) {
+func (a *API) heartbeat(ctx context.Context, conn *server.Conn, req *kmsg.HeartbeatRequest) (kmsg.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
 	resp := kmsg.NewPtrHeartbeatResponse()
 	resp.Version = req.Version
+	if resp.ErrorCode = a.mayUseGroups(ctx, conn); resp.ErrorCode != none {
+		return resp, nil
+	}
 	resp.ErrorCode = a.groupCode(a.Groups.Heartbeat(ctx, req.Group, coordinator.Heartbeat{
 		MemberID: req.MemberID, InstanceID: text(req.InstanceID), Generation: req.Generation,
 	}))

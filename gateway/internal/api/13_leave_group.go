@@ -16,11 +16,14 @@ import (
 //
 // v1: throttle. v3: many members, each with its own answer, also by instance id (KIP-345). v4: flexible. v5: reasons
 // (KIP-800).
-func (a *API) leaveGroup(ctx context.Context, _ *server.Conn, req *kmsg.LeaveGroupRequest) (kmsg.Response, error) {
+func (a *API) leaveGroup(ctx context.Context, conn *server.Conn, req *kmsg.LeaveGroupRequest) (kmsg.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
 	resp := kmsg.NewPtrLeaveGroupResponse()
 	resp.Version = req.Version
+	if resp.ErrorCode = a.mayUseGroups(ctx, conn); resp.ErrorCode != none {
+		return resp, nil
+	}
 	if req.Version < 3 {
 		result, err := a.Groups.Leave(ctx, req.Group, coordinator.Leave{Members: []coordinator.Identity{{MemberID: req.MemberID}}})
 		if err == nil {

@@ -24,6 +24,9 @@ func (a *API) syncGroup(_ context.Context, conn *server.Conn, req *wire.Request)
 		return fails(errNoHandler)
 	}
 	return func(ctx context.Context) (server.Reply, error) {
+		if no := a.mayUseGroups(ctx, conn); no != none {
+			return server.NewReply(refusedSync(body, no)), nil
+		}
 		sync := syncEvent(body)
 		// A follower brings little and may wait long. A leader brings much, and waits for no other member.
 		if assignmentsSize(sync.Assignments) <= parkedSize {
@@ -68,6 +71,13 @@ func syncEvent(req *kmsg.SyncGroupRequest) coordinator.Sync {
 		sync.Assignments[i] = coordinator.Assignment{MemberID: req.GroupAssignment[i].MemberID, Data: req.GroupAssignment[i].MemberAssignment}
 	}
 	return sync
+}
+
+func refusedSync(req *kmsg.SyncGroupRequest, code int16) *kmsg.SyncGroupResponse {
+	resp := kmsg.NewPtrSyncGroupResponse()
+	resp.Version = req.Version
+	resp.ErrorCode = code
+	return resp
 }
 
 func (a *API) synced(ctx context.Context, req *kmsg.SyncGroupRequest, result coordinator.SyncResult, err error) (server.Reply, error) {

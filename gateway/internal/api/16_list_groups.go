@@ -15,9 +15,14 @@ import (
 // ListGroups (16), v0-5.
 //
 // v1: throttle. v3: flexible. v4: states (KIP-518). v5: types (KIP-848).
-func (a *API) listGroups(ctx context.Context, _ *server.Conn, req *kmsg.ListGroupsRequest) (server.Reply, error) {
+func (a *API) listGroups(ctx context.Context, conn *server.Conn, req *kmsg.ListGroupsRequest) (server.Reply, error) {
 	asking, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
+	if no := a.mayUseGroups(asking, conn); no != none {
+		resp := kmsg.NewPtrListGroupsResponse()
+		resp.Version, resp.ErrorCode = req.Version, no
+		return server.NewReply(resp), nil
+	}
 	groups, err := a.Groups.List(asking, coordinator.Filter{States: req.StatesFilter, Types: req.TypesFilter})
 	size, count := 0, 0
 	for i := range groups {

@@ -18,7 +18,7 @@ func TestApiVersions(t *testing.T) {
 	c := shared(t).dial(t)
 	served := map[int16]string{}
 	for _, a := range wire.NewTable().APIs() {
-		if a.Served {
+		if a.Advertised() {
 			served[a.Key] = fmt.Sprintf("%d-%d", a.AdvertisedMin, a.Max)
 		}
 	}

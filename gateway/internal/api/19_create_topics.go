@@ -5,20 +5,16 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
-	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 )
@@ -50,7 +46,7 @@ const (
 	maxTopics               = 100_000
 )
 
-func (a *API) createTopics(ctx context.Context, _ *server.Conn, req *kmsg.CreateTopicsRequest) (server.Reply, error) {
+func (a *API) createTopics(ctx context.Context, conn *server.Conn, req *kmsg.CreateTopicsRequest) (server.Reply, error) {
 	release, err := a.reserve(ctx, createTopicsSize(req))
 	if err != nil {
 		return server.Reply{}, err
@@ -71,7 +67,7 @@ func (a *API) createTopics(ctx context.Context, _ *server.Conn, req *kmsg.Create
 	for i := range req.Topics {
 		count[req.Topics[i].Topic]++
 	}
-	view, viewErr := a.Bridge.Topics(ctx)
+	see, seeErr := a.topics(ctx, conn)
 	made := map[string]string{} // collision key -> name, of this request
 	for i := range req.Topics {
 		t := &req.Topics[i]
@@ -89,11 +85,11 @@ func (a *API) createTopics(ctx context.Context, _ *server.Conn, req *kmsg.Create
 			resp.Topics = append(resp.Topics, late)
 			continue
 		}
-		if viewErr != nil {
-			resp.Topics = append(resp.Topics, refusedTopic(t.Topic, a.refusalOf(opCreateTopics, viewErr)))
+		if seeErr != nil {
+			resp.Topics = append(resp.Topics, refusedTopic(t.Topic, a.refusalOf(opCreateTopics, seeErr)))
 			continue
 		}
-		resp.Topics = append(resp.Topics, a.createTopic(ctx, req, t, view, made))
+		resp.Topics = append(resp.Topics, a.createTopic(ctx, a.session(conn), req, t, see, made))
 	}
 	return server.NewReservedReply(resp, release), nil
 }
@@ -133,27 +129,36 @@ func (a *API) partitionsAsked(req *kmsg.CreateTopicsRequest) int64 {
 }
 
 // createTopic creates or, when asked to validate only, checks one topic.
-func (a *API) createTopic(ctx context.Context, req *kmsg.CreateTopicsRequest, t *kmsg.CreateTopicsRequestTopic, view *bridge.TopicView, made map[string]string) kmsg.CreateTopicsResponseTopic {
-	if no := a.checkNewName(view, made, t.Topic); no != nil {
+func (a *API) createTopic(ctx context.Context, s *bridge.Session, req *kmsg.CreateTopicsRequest, t *kmsg.CreateTopicsRequestTopic, see sight, made map[string]string) kmsg.CreateTopicsResponseTopic {
+	if !see.rightsTo(t.Topic).Any(permissions.Manage) {
+		return refusedTopic(t.Topic, refuse(topicAuthorizationFailed, "Authorization failed."))
+	}
+	if no := a.checkNewName(see.view, made, t.Topic); no != nil {
 		return refusedTopic(t.Topic, no)
 	}
-	spec, no := a.topicSpec(t)
+	settings, no := a.newSettings(t.Configs)
 	if no != nil {
 		return refusedTopic(t.Topic, no)
 	}
-	var id bridge.TopicID
-	if req.ValidateOnly {
-		// A broker answers the id of a topic that it then does not create.
-		_, _ = io.ReadFull(a.Rand, id[:])
-	} else if id, no = a.makeTopic(ctx, spec, settingsToKeep(t.Configs)); no != nil {
+	partitions, no := a.newPartitions(t)
+	if no != nil {
 		return refusedTopic(t.Topic, no)
 	}
-	made[bridge.CollisionKey(t.Topic)] = t.Topic
-
 	out := kmsg.NewCreateTopicsResponseTopic()
-	out.Topic, out.TopicID = t.Topic, id
-	out.NumPartitions, out.ReplicationFactor = spec.Partitions, replicas
-	out.Configs = a.createdConfigs(t.Configs)
+	out.Topic, out.NumPartitions, out.ReplicationFactor = t.Topic, partitions, replicas
+	if req.ValidateOnly {
+		// A broker answers the id of a topic that it then does not create.
+		_, _ = io.ReadFull(a.Rand, out.TopicID[:])
+	} else {
+		topic, no := a.makeTopic(ctx, s, t.Topic, partitions, settings)
+		if no != nil {
+			return refusedTopic(t.Topic, no)
+		}
+		out.TopicID = topic.ID
+		settings = topicconfig.Own(topic, settings)
+	}
+	made[bridge.CollisionKey(t.Topic)] = t.Topic
+	out.Configs = a.createdConfigs(settings)
 	return out
 }
 
@@ -196,32 +201,47 @@ func (a *API) checkNewName(view *bridge.TopicView, made map[string]string, name 
 	return nil
 }
 
-// topicSpec checks partitions, replicas and settings, in the order of Kafka's ReplicationControlManager.
-func (a *API) topicSpec(t *kmsg.CreateTopicsRequestTopic) (bridge.TopicSpec, *refusal) {
-	spec := bridge.TopicSpec{Name: t.Topic, Partitions: t.NumPartitions}
-	for i := range t.Configs {
-		if err := a.configs.Validate(t.Configs[i].Name, t.Configs[i].Value); err != nil {
-			return spec, refuse(invalidConfig, "%s", err.Error())
+// newSettings checks the settings of a new topic; of one that is named twice the last value counts.
+func (a *API) newSettings(configs []kmsg.CreateTopicsRequestTopicConfig) (map[string]string, *refusal) {
+	settings := make(map[string]string, len(configs))
+	var nulls []string
+	for i := range configs {
+		if c := &configs[i]; c.Value != nil {
+			settings[c.Name] = *c.Value
+		} else {
+			nulls = append(nulls, c.Name)
 		}
 	}
+	if len(nulls) > 0 {
+		return nil, refuse(invalidConfig, "Null value not supported for topic configs: %s", strings.Join(nulls, ","))
+	}
+	return settings, a.checkSettings(settings)
+}
+
+// newPartitions says how many partitions a new topic gets, checked in the order of Kafka's ReplicationControlManager.
+func (a *API) newPartitions(t *kmsg.CreateTopicsRequestTopic) (int32, *refusal) {
+	n := t.NumPartitions
 	switch {
 	case len(t.ReplicaAssignment) > 0:
 		if no := a.checkAssignment(t); no != nil {
-			return spec, no
+			return 0, no
 		}
-		spec.Partitions = int32(len(t.ReplicaAssignment))
+		n = int32(len(t.ReplicaAssignment))
 	case t.ReplicationFactor == 0 || t.ReplicationFactor < -1:
-		return spec, refuse(invalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
-	case t.NumPartitions == 0 || t.NumPartitions < -1:
-		return spec, refuse(invalidPartitions, "Number of partitions was set to an invalid non-positive value.")
-	case t.NumPartitions == -1:
-		spec.Partitions = a.DefaultPartitions
+		return 0, refuse(invalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
+	case n == 0 || n < -1:
+		return 0, refuse(invalidPartitions, "Number of partitions was set to an invalid non-positive value.")
+	case n == -1:
+		n = a.DefaultPartitions
 	}
-	if spec.Partitions > maxPartitions {
-		return spec, refuse(invalidPartitions, "Number of partitions %d is above %d, the most that a topic can have.", spec.Partitions, maxPartitions)
+	if n > maxPartitions {
+		return 0, tooManyPartitions(n)
 	}
-	setRetention(&spec, t.Configs)
-	return spec, nil
+	return n, nil
+}
+
+func tooManyPartitions(n int32) *refusal {
+	return refuse(invalidPartitions, "Number of partitions %d is above %d, the most that a topic can have.", n, maxPartitions)
 }
 
 // checkAssignment checks a manual assignment: partitions 0 to n-1, each on this one broker.
@@ -235,19 +255,11 @@ func (a *API) checkAssignment(t *kmsg.CreateTopicsRequestTopic) *refusal {
 	numbers := make([]int32, 0, len(t.ReplicaAssignment))
 	for i := range t.ReplicaAssignment {
 		p := &t.ReplicaAssignment[i]
-		switch {
-		case len(p.Replicas) == 0:
-			return refuse(invalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
-		case slices.Contains(numbers, p.Partition):
+		if slices.Contains(numbers, p.Partition) {
 			return refuse(invalidReplicaAssignment, "Found multiple manual partition assignments for partition %d", p.Partition)
 		}
-		for j, node := range p.Replicas {
-			switch {
-			case node != a.NodeID:
-				return refuse(invalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", node)
-			case j > 0:
-				return refuse(invalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", node)
-			}
+		if no := a.checkReplicas(p.Replicas); no != nil {
+			return no
 		}
 		numbers = append(numbers, p.Partition)
 		if len(numbers) > maxPartitions {
@@ -260,113 +272,30 @@ func (a *API) checkAssignment(t *kmsg.CreateTopicsRequestTopic) *refusal {
 	return nil
 }
 
-// setRetention takes over the settings that Iggy holds itself; they have been validated. Iggy's 0 means the server's
-// default, so Kafka's 0 becomes the smallest there is. Where the cleanup policy does not say delete, nothing is to
-// expire whatever the server's default is: who sets compact alone, as Connect and Streams do, keeps state in the topic.
-func setRetention(spec *bridge.TopicSpec, configs []kmsg.CreateTopicsRequestTopicConfig) {
-	if !deletes(configs) {
-		spec.MessageExpiry, spec.MaxSize = iggywire.NeverExpire, iggywire.UnlimitedSize
-		return
+// checkReplicas checks the assignment of one partition: to this one broker.
+func (a *API) checkReplicas(nodes []int32) *refusal {
+	if len(nodes) == 0 {
+		return refuse(invalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
 	}
-	for i := range configs {
-		c := &configs[i]
-		switch c.Name {
-		case topicconfig.RetentionMs:
-			spec.MessageExpiry = scaled(*c.Value, 1000, iggywire.NeverExpire)
-		case topicconfig.RetentionBytes:
-			spec.MaxSize = scaled(*c.Value, uint64(spec.Partitions), iggywire.UnlimitedSize)
+	for i, node := range nodes {
+		switch {
+		case node != a.NodeID:
+			return refuse(invalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", node)
+		case i > 0:
+			return refuse(invalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", node)
 		}
 	}
+	return nil
 }
-
-// settingsToKeep are those that Iggy has no place for. Without the cleanup policy delete that is the retention, too.
-func settingsToKeep(configs []kmsg.CreateTopicsRequestTopicConfig) map[string]string {
-	settings := map[string]string{}
-	inIggy := deletes(configs)
-	for i := range configs {
-		if name := configs[i].Name; !inIggy || name != topicconfig.RetentionMs && name != topicconfig.RetentionBytes {
-			settings[name] = *configs[i].Value
-		}
-	}
-	return settings
-}
-
-// deletes tells whether the cleanup policy of validated settings has delete in it.
-func deletes(configs []kmsg.CreateTopicsRequestTopicConfig) bool {
-	set := topicconfig.Default()
-	for i := range configs {
-		if c := &configs[i]; c.Name == topicconfig.CleanupPolicy {
-			set = topicconfig.NewEffective(map[string]string{c.Name: *c.Value})
-		}
-	}
-	return set.Delete
-}
-
-// takeBackTime bounds the removal of a topic that could not be made whole also when its request has used its own time up.
-const takeBackTime = 5 * time.Second
-
-// makeTopic creates a topic and stores its settings. A topic that would be without them is taken back, so that whoever
-// asked may try again; where they cannot be stored in any case, none is made.
-func (a *API) makeTopic(ctx context.Context, spec bridge.TopicSpec, settings map[string]string) (bridge.TopicID, *refusal) {
-	if len(settings) > 0 && !a.ownsState() {
-		return bridge.TopicID{}, refuse(notController, textNotController)
-	}
-	if len(settings) > 0 {
-		defer a.settings.hold(spec.Name)()
-	}
-	t, err := a.Bridge.CreateTopic(ctx, a.Bridge.Self(), spec)
-	if err != nil {
-		no := a.refusalOf(opCreateTopics, err)
-		if no.code == topicAlreadyExists {
-			no.text = fmt.Sprintf("Topic '%s' already exists.", spec.Name)
-		}
-		return bridge.TopicID{}, no
-	}
-	if len(settings) == 0 {
-		return t.ID, nil
-	}
-	err = a.Topics.SetTopicSettings(ctx, t.ID.String(), t.Name, settings)
-	if err == nil {
-		return t.ID, nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTime)
-	defer cancel()
-	if err := a.Bridge.DeleteTopic(ctx, a.Bridge.Self(), t); err != nil {
-		a.logFailure("topic without its settings not taken back", err)
-	}
-	if errors.Is(err, coordinator.ErrNotCoordinator) || errors.Is(err, coordinator.ErrLoadInProgress) {
-		return bridge.TopicID{}, refuse(notController, textNotController)
-	}
-	return bridge.TopicID{}, refuse(requestTimedOut, textTimedOut)
-}
-
-// scaled multiplies a validated number; negative ones and those too large mean unlimited.
-func scaled(value string, factor, unlimited uint64) uint64 {
-	n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
-	if err != nil || n < 0 || uint64(n) > math.MaxUint64/factor {
-		return unlimited
-	}
-	return max(uint64(n)*factor, 1)
-}
-
-// The sources of a setting's value, as DescribeConfigs numbers them.
-const (
-	sourceTopic   = 1
-	sourceDefault = 5
-)
 
 // createdConfigs lists every setting of a new topic, with what was set.
-func (a *API) createdConfigs(set []kmsg.CreateTopicsRequestTopicConfig) []kmsg.CreateTopicsResponseTopicConfig {
-	values := map[string]*string{}
-	for i := range set {
-		values[set[i].Name] = set[i].Value
-	}
+func (a *API) createdConfigs(own map[string]string) []kmsg.CreateTopicsResponseTopicConfig {
 	out := make([]kmsg.CreateTopicsResponseTopicConfig, 0, len(a.configs.All()))
 	for _, key := range a.configs.All() {
 		c := kmsg.NewCreateTopicsResponseTopicConfig()
-		c.Name, c.Value, c.Source = key.Name, kmsg.StringPtr(key.Default), sourceDefault
-		if v, ok := values[key.Name]; ok {
-			c.Value, c.Source = v, sourceTopic
+		c.Name, c.Value, c.Source = key.Name, &key.Default, int8(kmsg.ConfigSourceDefaultConfig)
+		if v, ok := own[key.Name]; ok {
+			c.Value, c.Source = &v, int8(kmsg.ConfigSourceDynamicTopicConfig)
 		}
 		out = append(out, c)
 	}

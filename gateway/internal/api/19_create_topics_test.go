@@ -325,10 +325,11 @@ func (s *stuckOnce) SetTopicSettings(ctx context.Context, id, name string, setti
 
 // A topic whose settings are not stored within the request's time is taken back, so that the next try finds no such topic.
 func TestCreateTopicsTakenBack(t *testing.T) {
+	t.Parallel()
 	gw := start(t, setup{deps: func(deps *api.Deps) { deps.Topics = &stuckOnce{TopicStore: deps.Topics} }})
 	c := gw.dial(t)
 	req := createRequest(7, withConfig(newTopicSpec(newName(), 1, 1), "max.message.bytes", kmsg.StringPtr("1000")))
-	req.TimeoutMillis = 50
+	req.TimeoutMillis = 3000 // enough to make the topic
 	if got := ask[*kmsg.CreateTopicsResponse](c, req); got.Topics[0].ErrorCode != codeTimedOut {
 		t.Fatal(created(got, 0))
 	}

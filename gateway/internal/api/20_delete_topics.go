@@ -11,6 +11,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -18,7 +19,7 @@ import (
 //
 // v1: throttle. v4: flexible. v5: error messages. v6: topics by id as well (KIP-516).
 
-func (a *API) deleteTopics(ctx context.Context, _ *server.Conn, req *kmsg.DeleteTopicsRequest) (kmsg.Response, error) {
+func (a *API) deleteTopics(ctx context.Context, conn *server.Conn, req *kmsg.DeleteTopicsRequest) (kmsg.Response, error) {
 	ctx, cancel := within(ctx, req.TimeoutMillis, a.ProduceTimeoutMax)
 	defer cancel()
 	resp := kmsg.NewPtrDeleteTopicsResponse()
@@ -29,10 +30,10 @@ func (a *API) deleteTopics(ctx context.Context, _ *server.Conn, req *kmsg.Delete
 	for i := range topics {
 		count[refOf(&topics[i])]++
 	}
-	view, err := a.Bridge.Topics(ctx)
+	see, err := a.topics(ctx, conn)
 	twice := map[bridge.TopicID]bool{} // to be deleted by id and by name
 	for ref := range count {
-		if id := idOf(view, ref.name); id != (bridge.TopicID{}) && count[topicRef{id: id}] > 0 {
+		if id := idOf(see, ref.name); id != (bridge.TopicID{}) && count[topicRef{id: id}] > 0 {
 			twice[id] = true
 		}
 	}
@@ -62,11 +63,11 @@ func (a *API) deleteTopics(ctx context.Context, _ *server.Conn, req *kmsg.Delete
 			out.ErrorMessage = errorText(out.ErrorCode)
 		case t.Topic == nil && twice[ref.id]:
 			continue // answered where it is named
-		case t.Topic != nil && twice[idOf(view, *t.Topic)]:
-			out.TopicID = idOf(view, *t.Topic)
+		case t.Topic != nil && twice[idOf(see, *t.Topic)]:
+			out.TopicID = idOf(see, *t.Topic)
 			out.ErrorCode, out.ErrorMessage = invalidRequest, message("The provided topic name maps to an ID that was already supplied.")
 		default:
-			a.deleteTopic(ctx, view, ref, &out)
+			a.deleteTopic(ctx, a.session(conn), see, ref, &out)
 		}
 		resp.Topics = append(resp.Topics, out)
 	}
@@ -93,25 +94,30 @@ func refOf(t *kmsg.DeleteTopicsRequestTopic) topicRef {
 	return ref
 }
 
-// idOf is the id of a topic that is there, or zero.
-func idOf(view *bridge.TopicView, name string) bridge.TopicID {
-	if view == nil {
+// idOf is the id of a topic that is there and may be deleted, or zero.
+func idOf(see sight, name string) bridge.TopicID {
+	if see.view == nil {
 		return bridge.TopicID{}
 	}
-	if t, ok := view.ByName(name); ok {
+	if t, code := see.find(topicRef{name: name}, permissions.Manage); code == none {
 		return t.ID
 	}
 	return bridge.TopicID{}
 }
 
-func (a *API) deleteTopic(ctx context.Context, view *bridge.TopicView, ref topicRef, out *kmsg.DeleteTopicsResponseTopic) {
-	t, code := lookUp(view, ref)
+func (a *API) deleteTopic(ctx context.Context, s *bridge.Session, see sight, ref topicRef, out *kmsg.DeleteTopicsResponseTopic) {
+	t, code := see.find(ref, permissions.Manage)
+	if code == topicAuthorizationFailed && ref.name == "" { // who may know of the topic is told what it is called
+		if seen, no := see.find(ref, permissions.Describe); no == none {
+			out.Topic = &seen.Name
+		}
+	}
 	if code == none && t.Internal {
 		code = invalidTopicException
 	}
 	if code == none {
 		out.Topic, out.TopicID = &t.Name, t.ID
-		err := a.Bridge.DeleteTopic(ctx, a.Bridge.Self(), t)
+		err := a.Bridge.DeleteTopic(ctx, s, t)
 		if code = a.code(opDeleteTopics, err, false); err == nil {
 			a.forgetTopic(ctx, t)
 		}

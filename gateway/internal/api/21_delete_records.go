@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -18,16 +19,16 @@ import (
 //
 // v1: throttle. v2: flexible.
 
-func (a *API) deleteRecords(ctx context.Context, _ *server.Conn, req *kmsg.DeleteRecordsRequest) (kmsg.Response, error) {
+func (a *API) deleteRecords(ctx context.Context, conn *server.Conn, req *kmsg.DeleteRecordsRequest) (kmsg.Response, error) {
 	ctx, cancel := within(ctx, req.TimeoutMillis, a.ProduceTimeoutMax)
 	defer cancel()
 	topics := topicDeletions(req)
-	view, err := a.Bridge.Topics(ctx)
+	see, err := a.topics(ctx, conn)
 	var group errgroup.Group
 	group.SetLimit(askTogether)
 	for i := range topics {
 		group.Go(func() error {
-			a.deleteTopicRecords(ctx, view, err, &topics[i])
+			a.deleteTopicRecords(ctx, see, err, &topics[i])
 			return nil
 		})
 	}
@@ -72,9 +73,9 @@ func topicDeletions(req *kmsg.DeleteRecordsRequest) []topicDeletion {
 	return topics
 }
 
-func (a *API) deleteTopicRecords(ctx context.Context, view *bridge.TopicView, err error, d *topicDeletion) {
+func (a *API) deleteTopicRecords(ctx context.Context, see sight, err error, d *topicDeletion) {
 	d.codes = make([]int16, len(d.partitions))
-	topic, code := a.mayDeleteRecords(ctx, view, err, d.topic)
+	topic, code := a.mayDeleteRecords(ctx, see, err, d.topic)
 	if code == none {
 		a.Bridge.DeleteRecords(ctx, topic, d.partitions)
 	}
@@ -94,14 +95,14 @@ func (a *API) deleteTopicRecords(ctx context.Context, view *bridge.TopicView, er
 }
 
 // mayDeleteRecords finds the topic, and says what speaks against deleting any of its records.
-func (a *API) mayDeleteRecords(ctx context.Context, view *bridge.TopicView, err error, name string) (*bridge.Topic, int16) {
+func (a *API) mayDeleteRecords(ctx context.Context, see sight, err error, name string) (*bridge.Topic, int16) {
 	if err != nil {
 		return nil, a.code(opDeleteRecords, err, ctx.Err() != nil)
 	}
-	topic, ok := view.ByName(name)
+	topic, code := see.find(topicRef{name: name}, permissions.Manage)
 	switch {
-	case !ok:
-		return nil, unknownTopicOrPartition
+	case code != none:
+		return nil, code
 	case topic.Internal:
 		return topic, invalidTopicException
 	case a.fenced():

@@ -15,7 +15,7 @@ import (
 //
 // v2: flexible. v3: the client names the id and epoch it has (KIP-360); it gets a new id all the same, as from a
 // broker when there is no transactional id. v4, v5: other errors for transactions, which are not served.
-func (a *API) initProducerID(ctx context.Context, _ *server.Conn, req *kmsg.InitProducerIDRequest) (kmsg.Response, error) {
+func (a *API) initProducerID(ctx context.Context, conn *server.Conn, req *kmsg.InitProducerIDRequest) (kmsg.Response, error) {
 	resp := kmsg.NewPtrInitProducerIDResponse()
 	resp.Version = req.Version
 	resp.ProducerID, resp.ProducerEpoch = -1, -1
@@ -27,7 +27,15 @@ func (a *API) initProducerID(ctx context.Context, _ *server.Conn, req *kmsg.Init
 	default:
 		ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 		defer cancel()
-		id, err := a.ids.Next(ctx, a.Now())
+		access, err := a.access(ctx, conn)
+		if err == nil && !access.MaySendAnywhere() {
+			resp.ErrorCode = clusterAuthFailed
+			break
+		}
+		var id int64
+		if err == nil {
+			id, err = a.ids.Next(ctx, a.Now())
+		}
 		if err != nil {
 			// As a broker that has no block of ids. The codes for a coordinator that is elsewhere would make Java's
 			// producer look for one of transactions.

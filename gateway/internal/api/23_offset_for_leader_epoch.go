@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -21,11 +22,11 @@ import (
 // noEpoch is no leader epoch (org.apache.kafka.common.record.RecordBatch.NO_PARTITION_LEADER_EPOCH).
 const noEpoch = -1
 
-func (a *API) offsetForLeaderEpoch(ctx context.Context, _ *server.Conn, req *kmsg.OffsetForLeaderEpochRequest) (kmsg.Response, error) {
+func (a *API) offsetForLeaderEpoch(ctx context.Context, conn *server.Conn, req *kmsg.OffsetForLeaderEpochRequest) (kmsg.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, listOffsetsTimeout)
 	defer cancel()
 	resp := newEpochEnds(req)
-	topics := a.boundsOf(ctx, func(yield func(string) bool) {
+	topics := a.boundsOf(ctx, conn, permissions.Read, func(yield func(string) bool) {
 		for i := range req.Topics {
 			if !yield(req.Topics[i].Topic) {
 				return

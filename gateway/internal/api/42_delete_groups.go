@@ -19,7 +19,7 @@ import (
 // deletesAtOnce is how many groups of one request are deleted side by side, so that their removals share a write.
 const deletesAtOnce = 64
 
-func (a *API) deleteGroups(ctx context.Context, _ *server.Conn, req *kmsg.DeleteGroupsRequest) (kmsg.Response, error) {
+func (a *API) deleteGroups(ctx context.Context, conn *server.Conn, req *kmsg.DeleteGroupsRequest) (kmsg.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
 	resp := kmsg.NewPtrDeleteGroupsResponse()
@@ -33,6 +33,13 @@ func (a *API) deleteGroups(ctx context.Context, _ *server.Conn, req *kmsg.Delete
 		out := kmsg.NewDeleteGroupsResponseGroup()
 		out.Group = group
 		resp.Groups = append(resp.Groups, out)
+	}
+	access, err := a.access(ctx, conn)
+	if err != nil || !a.mayDeleteGroups(access) {
+		for i := range resp.Groups {
+			resp.Groups[i].ErrorCode = a.refusedGroup(err)
+		}
+		return resp, nil
 	}
 	var deletes errgroup.Group
 	deletes.SetLimit(deletesAtOnce)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -18,7 +18,7 @@ import (
 //
 // The group is asked also when no partition is left for it: that it is missing, or has members, is answered first.
 
-func (a *API) offsetDelete(ctx context.Context, _ *server.Conn, req *kmsg.OffsetDeleteRequest) (kmsg.Response, error) {
+func (a *API) offsetDelete(ctx context.Context, conn *server.Conn, req *kmsg.OffsetDeleteRequest) (kmsg.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, groupTimeout)
 	defer cancel()
 	resp := kmsg.NewPtrOffsetDeleteResponse()
@@ -28,12 +28,19 @@ func (a *API) offsetDelete(ctx context.Context, _ *server.Conn, req *kmsg.Offset
 	for i := range req.Topics {
 		refs[i].name = req.Topics[i].Topic
 	}
-	view, err := a.groupTopics(ctx, refs)
+	see, err := a.groupTopics(ctx, conn, refs)
 	if err != nil {
 		resp.ErrorCode = a.code(opGroups, err, false)
 		return resp, nil
 	}
-	topics, places, event := checkOffsetDelete(req, view)
+	topics, places, event := checkOffsetDelete(req, see)
+	if !see.access.MayUseGroups() { // all topics are refused, if there is any
+		resp.Topics = topics
+		if len(topics) == 0 {
+			resp.ErrorCode = groupAuthorizationFailed
+		}
+		return resp, nil
+	}
 	result, err := a.Groups.DeleteOffsets(ctx, req.Group, event)
 	if err != nil {
 		resp.ErrorCode = a.groupCode(err)
@@ -46,9 +53,9 @@ func (a *API) offsetDelete(ctx context.Context, _ *server.Conn, req *kmsg.Offset
 	return resp, nil
 }
 
-// checkOffsetDelete answers for partitions that do not exist. The rest is in the event, and the place of each of its
-// partitions' codes in places.
-func checkOffsetDelete(req *kmsg.OffsetDeleteRequest, view *bridge.TopicView) ([]kmsg.OffsetDeleteResponseTopic, []*int16, coordinator.DeleteOffsets) {
+// checkOffsetDelete answers for partitions that do not exist, or that the client may not read. The rest is in the event, and
+// the place of each of its partitions' codes in places.
+func checkOffsetDelete(req *kmsg.OffsetDeleteRequest, see sight) ([]kmsg.OffsetDeleteResponseTopic, []*int16, coordinator.DeleteOffsets) {
 	topics := make([]kmsg.OffsetDeleteResponseTopic, len(req.Topics))
 	var places []*int16
 	var event coordinator.DeleteOffsets
@@ -56,15 +63,18 @@ func checkOffsetDelete(req *kmsg.OffsetDeleteRequest, view *bridge.TopicView) ([
 		in, out := &req.Topics[i], &topics[i]
 		out.Topic = in.Topic
 		out.Partitions = make([]kmsg.OffsetDeleteResponseTopicPartition, len(in.Partitions))
-		t, _ := view.ByName(in.Topic)
+		t, no := see.find(topicRef{name: in.Topic}, permissions.Poll)
 		for j := range in.Partitions {
 			p := in.Partitions[j].Partition
 			out.Partitions[j].Partition = p
-			if !partitionKnown(t, p) {
-				out.Partitions[j].ErrorCode = unknownTopicOrPartition
+			code := &out.Partitions[j].ErrorCode
+			if *code = no; no == none && !partitionKnown(t, p) {
+				*code = unknownTopicOrPartition
+			}
+			if *code != none {
 				continue
 			}
-			places = append(places, &out.Partitions[j].ErrorCode)
+			places = append(places, code)
 			event.Partitions = append(event.Partitions, groupPartition(in.Topic, p))
 		}
 	}

@@ -23,7 +23,7 @@ const (
 	unsupportedEndpointType int16 = 115
 )
 
-func (a *API) describeCluster(_ context.Context, conn *server.Conn, req *kmsg.DescribeClusterRequest) (kmsg.Response, error) {
+func (a *API) describeCluster(ctx context.Context, conn *server.Conn, req *kmsg.DescribeClusterRequest) (kmsg.Response, error) {
 	resp := kmsg.NewPtrDescribeClusterResponse()
 	resp.Version = req.Version
 	resp.EndpointType = endpointBrokers
@@ -42,7 +42,11 @@ func (a *API) describeCluster(_ context.Context, conn *server.Conn, req *kmsg.De
 	resp.ClusterID = a.ClusterID
 	resp.ControllerID = a.NodeID
 	if req.IncludeClusterAuthorizedOperations {
-		resp.ClusterAuthorizedOperations = clusterOperations
+		access, err := a.access(ctx, conn)
+		if err != nil { // to say that nothing is allowed would be a lie; a closed connection is retried
+			return nil, err
+		}
+		resp.ClusterAuthorizedOperations = int32(access.ClusterOperations())
 	}
 	broker := kmsg.NewDescribeClusterResponseBroker()
 	broker.NodeID, broker.Host, broker.Port = a.NodeID, conn.AdvertisedHost(), conn.AdvertisedPort()

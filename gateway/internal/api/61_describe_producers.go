@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -27,9 +28,9 @@ const (
 	noCoordinatorEpoch      = -1
 )
 
-func (a *API) describeProducers(ctx context.Context, _ *server.Conn, req *kmsg.DescribeProducersRequest) (server.Reply, error) {
+func (a *API) describeProducers(ctx context.Context, conn *server.Conn, req *kmsg.DescribeProducersRequest) (server.Reply, error) {
 	resp := newDescribeProducers(req)
-	a.fillProducers(ctx, resp)
+	a.fillProducers(ctx, conn, resp)
 	release, err := a.reserve(ctx, describeProducersSize(resp))
 	if err != nil {
 		return server.Reply{}, err
@@ -47,14 +48,14 @@ type describedPartition struct {
 
 // fillProducers answers each partition. One that is named again is not looked up again, and shares the answer: few bytes could ask
 // for very many.
-func (a *API) fillProducers(ctx context.Context, resp *kmsg.DescribeProducersResponse) {
+func (a *API) fillProducers(ctx context.Context, conn *server.Conn, resp *kmsg.DescribeProducersResponse) {
 	ctx, cancel := context.WithTimeout(ctx, describeProducersTimeout)
 	defer cancel()
-	view, err := a.Bridge.Topics(ctx)
+	see, err := a.topics(ctx, conn)
 	described := map[partitionRef]*describedPartition{}
 	for i := range resp.Topics {
 		out := &resp.Topics[i]
-		t, no := a.describedTopic(view, err, out.Topic)
+		t, no := a.describedTopic(see, err, out.Topic)
 		for j := range out.Partitions {
 			p := &out.Partitions[j]
 			switch {
@@ -106,17 +107,17 @@ func newDescribeProducers(req *kmsg.DescribeProducersRequest) *kmsg.DescribeProd
 }
 
 // describedTopic finds a topic, or says why all its partitions are refused; err is why there is no view.
-func (a *API) describedTopic(view *bridge.TopicView, err error, name string) (*bridge.Topic, *refusal) {
-	if bad := bridge.ValidateTopicName(name); bad != nil {
+func (a *API) describedTopic(see sight, err error, name string) (*bridge.Topic, *refusal) {
+	var t *bridge.Topic
+	code := a.code(opDescribeProducers, err, false)
+	if err == nil {
+		t, code = see.find(topicRef{name: name}, permissions.Read)
+	}
+	if bad := bridge.ValidateTopicName(name); bad != nil && code != topicAuthorizationFailed {
 		return nil, refuse(invalidTopicException, "%s", bad.Error())
 	}
-	if err != nil {
-		code := a.code(opDescribeProducers, err, false)
+	if code != none {
 		return nil, &refusal{code: code, text: *errorText(code)}
-	}
-	t, ok := view.ByName(name)
-	if !ok {
-		return nil, refuse(unknownTopicOrPartition, textUnknownTopic)
 	}
 	return t, nil
 }
@@ -157,7 +158,7 @@ func describeProducersSize(resp *kmsg.DescribeProducersResponse) int64 {
 func (a *API) describeProducersDetached(_ context.Context, _ *server.Conn, req *kmsg.DescribeProducersRequest) (kmsg.Response, error) {
 	resp := newDescribeProducers(req)
 	for i := range resp.Topics {
-		_, no := a.describedTopic(new(bridge.TopicView), nil, resp.Topics[i].Topic)
+		_, no := a.describedTopic(sight{new(bridge.TopicView), a.everything}, nil, resp.Topics[i].Topic)
 		for j := range resp.Topics[i].Partitions {
 			p := &resp.Topics[i].Partitions[j]
 			p.ErrorCode, p.ErrorMessage = no.code, &no.text

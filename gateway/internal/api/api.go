@@ -17,7 +17,10 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/producers"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/quotas"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/sasl"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
@@ -45,6 +48,8 @@ type Config struct {
 	MaxResponseSize int
 	// WriteTimeout bounds the wait for the response budget.
 	WriteTimeout time.Duration
+	// Settings are the gateway's own, for tools to read.
+	Settings []topicconfig.Setting
 }
 
 // Deps is what the handlers work with.
@@ -56,10 +61,14 @@ type Deps struct {
 	Groups *coordinator.Driver
 	// Topics keeps what Iggy cannot say about topics; nil with Bridge.
 	Topics TopicStore
+	// Quotas keeps the quotas of clients.
+	Quotas quotas.Store
 	// ReserveIDs reserves producer ids.
 	ReserveIDs producers.Reserve
 	// Fenced is closed when another gateway has taken over the groups; nil: never.
 	Fenced <-chan struct{}
+	// Logins checks who clients are; nil: they do not authenticate.
+	Logins *sasl.Gate
 	// Mirror is told of every offset that was committed; nil: nobody is.
 	Mirror Mirror
 	// Stopping ends when the gateway is about to stop: nobody is made to wait for other clients any more.
@@ -105,6 +114,13 @@ type API struct {
 	buffers  bufferPool
 	settings settingsCache
 	defaults topicconfig.Effective
+	// altering is held by who reads settings of topics, changes them and writes them back.
+	altering chan struct{}
+	// brokerSettings are those that DescribeConfigs tells of this gateway, by name.
+	brokerSettings []topicconfig.Setting
+
+	everything *permissions.Access
+	quotas     *quotas.Quotas
 
 	unmappable unmappableLog
 	failures   rareLog
@@ -132,8 +148,12 @@ func New(cfg Config, deps Deps) *API {
 		decoder: recordcodec.NewDecoder(),
 		encoder: recordcodec.NewEncoder(),
 		configs: topicconfig.NewTable(), defaults: topicconfig.Default(),
-		ids: producers.NewIDs(cfg.NodeID, deps.ReserveIDs),
+		altering:   make(chan struct{}, 1),
+		ids:        producers.NewIDs(cfg.NodeID, deps.ReserveIDs),
+		everything: permissions.Everything(),
+		quotas:     quotas.New(deps.Quotas, deps.Logger),
 	}
+	a.brokerSettings = newBrokerSettings(&cfg, a.configs.All())
 	a.fetching = newFetching(&deps)
 	a.sessions = newFetchSessions(&deps, a.fetching)
 	a.handlers = a.table()
@@ -148,6 +168,14 @@ func (a *API) Start(ctx context.Context, conn *server.Conn, req *wire.Request) s
 	h, ok := a.handlers[req.Header.Key]
 	if !ok {
 		return fails(errNoHandler)
+	}
+	if pending := a.guard(conn, req); pending != nil {
+		return pending
+	}
+	if !unauthenticated(req.Header.Key) {
+		if err := a.admit(ctx, conn); err != nil {
+			return fails(err)
+		}
 	}
 	return h(ctx, conn, req)
 }
@@ -187,6 +215,10 @@ func (a *API) reserve(ctx context.Context, n int64) (release func(), err error) 
 
 func fails(err error) server.Pending {
 	return func(context.Context) (server.Reply, error) { return server.Reply{}, err }
+}
+
+func answers(reply server.Reply) server.Pending {
+	return func(context.Context) (server.Reply, error) { return reply, nil }
 }
 
 // within bounds ctx by what a client asks (ms), at most limit; 0 and less ask for nothing and get the limit.

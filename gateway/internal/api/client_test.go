@@ -143,3 +143,18 @@ func next[R kmsg.Response](c *client) R {
 	}
 	return resp
 }
+
+// login authenticates by a password.
+func (c *client) login(user, password string) {
+	c.Helper()
+	shake := kmsg.NewPtrSASLHandshakeRequest()
+	shake.Version, shake.Mechanism = 1, "PLAIN"
+	token := kmsg.NewPtrSASLAuthenticateRequest()
+	token.Version, token.SASLAuthBytes = 2, []byte("\x00"+user+"\x00"+password)
+	if got := ask[*kmsg.SASLHandshakeResponse](c, shake); got.ErrorCode != 0 {
+		c.Fatalf("handshake: error %d", got.ErrorCode)
+	}
+	if got := ask[*kmsg.SASLAuthenticateResponse](c, token); got.ErrorCode != 0 {
+		c.Fatalf("login of %q: error %d, %v", user, got.ErrorCode, got.ErrorMessage)
+	}
+}

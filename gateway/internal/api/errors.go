@@ -38,7 +38,11 @@ const (
 	invalidSessionTimeout     int16 = 26
 	rebalanceInProgress       int16 = 27
 	topicAuthorizationFailed  int16 = 29
+	groupAuthorizationFailed  int16 = 30
+	clusterAuthFailed         int16 = 31
 	invalidTimestamp          int16 = 32
+	unsupportedMechanism      int16 = 33
+	illegalSaslState          int16 = 34
 	unsupportedVersion        int16 = 35
 	topicAlreadyExists        int16 = 36
 	invalidPartitions         int16 = 37
@@ -51,6 +55,7 @@ const (
 	outOfOrderSequence        int16 = 45
 	invalidProducerEpoch      int16 = 47
 	transactionalIDAuthFailed int16 = 53
+	saslAuthenticationFailed  int16 = 58
 	nonEmptyGroup             int16 = 68
 	groupIDNotFound           int16 = 69
 	fetchSessionIDNotFound    int16 = 70
@@ -77,6 +82,9 @@ var (
 	errAnswerTooLarge = errors.New("api: the answer is too large")
 )
 
+// errNotAllowed: the client lacks a right to the topic.
+var errNotAllowed = errors.New("api: the client may not do that with the topic")
+
 // operation is what was being done when Iggy or the way to it failed: the same failure has other codes for a write,
 // a read, and a change of topics.
 type operation int
@@ -90,7 +98,11 @@ const (
 	opCreateTopics
 	opDeleteTopics
 	opDeleteRecords
+	opDescribeConfigs
+	opAlterConfigs
+	opCreatePartitions
 	opDescribeProducers
+	opDescribeACLs
 	opGroups // the topics that a request about groups names
 )
 
@@ -100,14 +112,16 @@ const (
 // A write is 6 when it surely did not happen, whatever the clock says: its producer may send it again. It is 7 when
 // nobody knows.
 func (a *API) code(op operation, err error, deadline bool) int16 {
-	admin := op == opCreateTopics || op == opDeleteTopics
+	admin := op == opCreateTopics || op == opDeleteTopics || op == opDescribeConfigs || op == opAlterConfigs || op == opCreatePartitions
 	switch {
 	case err == nil:
 		return none
+	case errors.Is(err, bridge.ErrRefused): // the client's own user; its next request closes the connection
+		return unavailable(op)
 	case bridge.IsLoginFailed(err):
 		a.logFailure("iggy refuses the gateway's own user", err)
 		return unknownServerError
-	case bridge.IsUnauthorized(err):
+	case bridge.IsUnauthorized(err), errors.Is(err, errNotAllowed):
 		return topicAuthorizationFailed
 	case bridge.IsNotFound(err):
 		return unknownTopicOrPartition
@@ -132,19 +146,24 @@ func (a *API) code(op operation, err error, deadline bool) int16 {
 		}
 		return requestTimedOut
 	case bridge.IsRetryable(err), errors.Is(err, coordinator.ErrLoadInProgress):
-		switch op {
-		case opProduce, opFetch, opListOffsets, opOffsetForLeaderEpoch, opDeleteRecords, opDescribeProducers:
-			return notLeaderOrFollower
-		case opMetadata:
-			return leaderNotAvailable
-		case opGroups:
-			return coordinatorNotAvailable
-		default:
-			return requestTimedOut
-		}
+		return unavailable(op)
 	}
 	a.logFailure("unexpected failure", err)
 	return unknownServerError
+}
+
+// unavailable is the code for what can be done as soon as there is a way to Iggy again.
+func unavailable(op operation) int16 {
+	switch op {
+	case opProduce, opFetch, opListOffsets, opOffsetForLeaderEpoch, opDeleteRecords, opDescribeProducers:
+		return notLeaderOrFollower
+	case opMetadata:
+		return leaderNotAvailable
+	case opGroups:
+		return coordinatorNotAvailable
+	default:
+		return requestTimedOut
+	}
 }
 
 // isUnwritten reports that a batch cannot have reached Iggy, or is not even known to be allowed there.
@@ -206,6 +225,8 @@ const (
 	textUnknownTopicID = "This server does not host this topic ID."
 	textTimedOut       = "The request timed out."
 	textUnauthorized   = "Topic authorization failed."
+	textNoGroup        = "Group authorization failed."
+	textNoCluster      = "Cluster authorization failed."
 	textServerError    = "The server experienced an unexpected error when processing the request."
 	textDuplicateTopic = "Duplicate topic name."
 	textNotController  = "This is not the correct controller for this cluster."
@@ -224,6 +245,10 @@ func errorText(code int16) *string {
 		return message(textTimedOut)
 	case topicAuthorizationFailed:
 		return message(textUnauthorized)
+	case groupAuthorizationFailed:
+		return message(textNoGroup)
+	case clusterAuthFailed:
+		return message(textNoCluster)
 	case notController:
 		return message(textNotController)
 	case invalidTopicException:

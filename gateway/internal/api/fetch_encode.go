@@ -30,7 +30,7 @@ func (f *fetchRun) encode() (net.Buffers, int) {
 	topics := f.answered()
 	e := fetchEncoder{version: f.req.Version, committed: f.req.IsolationLevel != 0}
 	e.buf = make([]byte, 0, metaSize(topics))
-	e.int32(0) // throttle
+	e.int32(int32(f.throttle.Milliseconds()))
 	if e.version >= 7 {
 		e.int16(none)
 		e.int32(f.sessionID)

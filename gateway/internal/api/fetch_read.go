@@ -203,7 +203,7 @@ func (f *fetchRun) readPartition(ctx context.Context, it *fetchItem) {
 	size := int64(it.messageSize())
 	count := min(int64(it.want)/size+1, firstCount)
 	for range pollRounds {
-		m, err := a.Bridge.Read(ctx, a.Bridge.Self(), it.topic, it.Partition, position, int(min(count, it.bounds.Next-position)))
+		m, err := a.Bridge.Read(ctx, a.session(f.conn), it.topic, it.Partition, position, int(min(count, it.bounds.Next-position)))
 		if err != nil {
 			it.err = err
 			return

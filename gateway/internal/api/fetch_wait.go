@@ -21,6 +21,10 @@ const (
 	askTimeout = 2 * time.Second
 	// askTogether is how many topics one request asks about at a time.
 	askTogether = 8
+
+	// recheckEvery is how often a fetch that waits looks whether its client may still read: with the age that permissions
+	// may have, what is taken away shows within a second.
+	recheckEvery = 200 * time.Millisecond
 )
 
 // await returns when there is enough to answer, the client's patience is over, or the connection is.
@@ -33,6 +37,8 @@ func (f *fetchRun) await(ctx context.Context) error {
 	defer watch.Close()
 	patience := time.NewTimer(time.Until(f.deadline))
 	defer patience.Stop()
+	recheck, stop := f.rechecks()
+	defer stop()
 	f.ask(ctx)
 	for !f.enough() {
 		if f.ask(ctx) { // somebody's records are gone since
@@ -41,6 +47,10 @@ func (f *fetchRun) await(ctx context.Context) error {
 		select {
 		case <-watch.News():
 			f.notice(watch)
+		case <-recheck:
+			if err := f.recheck(ctx); err != nil {
+				return err
+			}
 		case <-patience.C:
 			f.enough() // what is known of sizes may have become better without any news
 			return nil
@@ -49,6 +59,15 @@ func (f *fetchRun) await(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// rechecks ticks for clients whose permissions may change.
+func (f *fetchRun) rechecks() (tick <-chan time.Time, stop func()) {
+	if p, _ := f.api.principal(f.conn); p == nil {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(recheckEvery)
+	return ticker.C, ticker.Stop
 }
 
 // notice answers for topics that were deleted while the fetch waits, as a broker does: by then it knows them by name.

@@ -186,7 +186,8 @@ func TestExpiredMember(t *testing.T) {
 
 	began := time.Now()
 	joiner := &fighter{client: gw.dial(t), group: "g"}
-	if generation, mine := joiner.settle(); generation != 2 || len(mine) != storyPartitions || time.Since(began) > patience/2 {
+	// The generation is 3 if the member was gone before the other one came.
+	if generation, mine := joiner.settle(); generation < 2 || len(mine) != storyPartitions || time.Since(began) > patience/2 {
 		t.Errorf("generation %d, %d partitions, after %v", generation, len(mine), time.Since(began))
 	}
 }

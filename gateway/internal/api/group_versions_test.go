@@ -81,8 +81,8 @@ func TestJoinGroupRebalanceTimeout(t *testing.T) {
 			continue // waiting six seconds for it is not worth it: that it is accepted is what counts
 		}
 		began := time.Now()
-		got := ask[*kmsg.JoinGroupResponse](gw.dial(t), req) // lazy does not come, and goes
-		if got.ErrorCode != 0 || got.Generation != 2 || got.LeaderID != got.MemberID || time.Since(began) > patience/2 {
+		got := ask[*kmsg.JoinGroupResponse](gw.dial(t), req) // lazy does not come, and goes, perhaps before
+		if got.ErrorCode != 0 || got.Generation < 2 || got.LeaderID != got.MemberID || time.Since(began) > patience/2 {
 			t.Errorf("v%d: %+v", version, got)
 		}
 		if got := ask[*kmsg.HeartbeatResponse](gw.dial(t), heartbeatRequest(group, lazy.MemberID, 1)); got.ErrorCode != codeUnknownMember {

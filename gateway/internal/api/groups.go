@@ -11,6 +11,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
@@ -49,12 +50,40 @@ func (a *API) ownsState() bool {
 	}
 }
 
-// groupTopics is the topic view for a request about groups. Without Iggy there are no topics.
-func (a *API) groupTopics(ctx context.Context, refs []topicRef) (*bridge.TopicView, error) {
+// groupTopics is topicsNamed for a request about groups. Without Iggy there are no topics.
+func (a *API) groupTopics(ctx context.Context, conn *server.Conn, refs []topicRef) (sight, error) {
 	if a.Bridge == nil {
-		return new(bridge.TopicView), nil
+		return sight{new(bridge.TopicView), a.everything}, nil
 	}
-	return a.topicsNamed(ctx, refs)
+	return a.topicsNamed(ctx, conn, refs)
+}
+
+// mayUseGroups says why a client may not be told of groups, or be in one; none if it may.
+func (a *API) mayUseGroups(ctx context.Context, conn *server.Conn) int16 {
+	access, err := a.access(ctx, conn)
+	if err == nil && access.MayUseGroups() {
+		return none
+	}
+	return a.refusedGroup(err)
+}
+
+// refusedGroup is the code for who may not do something with a group; err is why that is not known.
+func (a *API) refusedGroup(err error) int16 {
+	if err != nil {
+		return a.code(opGroups, err, false)
+	}
+	return groupAuthorizationFailed
+}
+
+// mayDeleteGroups: groups belong to no topic, but are kept in the default stream. Who manages the topics there can delete them
+// all at once anyway.
+func (a *API) mayDeleteGroups(access *permissions.Access) bool {
+	if a.Bridge != nil {
+		if stream, ok := a.Bridge.DefaultStream(); ok {
+			return access.MayManageTopics(stream)
+		}
+	}
+	return access.RightsEverywhere().Any(permissions.Manage)
 }
 
 // partitionKnown says whether a topic has a partition of that number.

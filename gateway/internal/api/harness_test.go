@@ -25,6 +25,8 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/principals"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/sasl"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
@@ -67,6 +69,8 @@ func TestMain(m *testing.M) {
 type gateway struct {
 	iggy   *embedded.Server // nil when it is somebody else's, or there is none
 	bridge *bridge.Bridge   // nil when detached
+	people *principals.Directory
+	gate   *sasl.Gate // nil when clients do not authenticate
 	state  *state.State
 	api    *api.API
 	server *server.Server
@@ -84,6 +88,9 @@ type gateway struct {
 type setup struct {
 	tune     func(*api.Config)
 	detached bool
+	// authenticate: clients have to.
+	authenticate bool
+	gate         func(*sasl.Config)
 	// iggyAddr is where Iggy is; empty: a new embedded one.
 	iggyAddr string
 	bridge   func(*bridge.Config)
@@ -152,14 +159,23 @@ func openGateway(s setup) (*gateway, error) {
 		s.tune(&cfg)
 	}
 	table := wire.NewTable()
+	if s.authenticate {
+		table = wire.NewTable(wire.Authentication())
+	}
 	if err := gw.openState(ctx, s, log); err != nil {
 		return nil, errors.Join(err, gw.close())
 	}
 	gw.stopping, gw.stop = context.WithCancel(context.Background())
 	deps := api.Deps{
 		Table: table, Bridge: gw.bridge, DecodeBudget: decode, ResponseBudget: response,
-		Groups: gw.state.Groups, Topics: gw.state.Log, ReserveIDs: gw.state.ReserveIDs, Fenced: gw.state.Fenced(), Stopping: gw.stopping,
+		Groups: gw.state.Groups, Topics: gw.state.Log, ReserveIDs: gw.state.ReserveIDs, Quotas: gw.state.Quotas, Fenced: gw.state.Fenced(), Stopping: gw.stopping,
 		Logger: log, Now: time.Now, Rand: rand.Reader,
+	}
+	var authentication *server.Authentication
+	if s.authenticate {
+		gw.openGate(s.gate)
+		deps.Logins = gw.gate
+		authentication = &server.Authentication{Rules: sasl.NewRules(0), Timeout: patience}
 	}
 	if s.now != nil {
 		deps.Now = s.now
@@ -170,7 +186,8 @@ func openGateway(s setup) (*gateway, error) {
 	gw.api = api.New(cfg, deps)
 	gw.budgets["fetching"] = gw.api.Fetching()
 	gw.server = server.New(server.Config{
-		Table: table, Logger: log, MaxConnections: 256, MaxInFlight: 64,
+		Authentication: authentication,
+		Table:          table, Logger: log, MaxConnections: 2048, MaxInFlight: 64,
 		MaxFrameSize: 100 << 20, MaxResponseSize: int64(cfg.MaxResponseSize),
 		FrameBudget: frame, DecodeBudget: decode, ResponseBudget: response,
 		IdleTimeout: 10 * time.Minute, ReadTimeout: 15 * time.Second, WriteTimeout: 10 * time.Second,
@@ -205,6 +222,28 @@ func (gw *gateway) openIggy(ctx context.Context, s setup, log *slog.Logger) (err
 	}
 	gw.bridge, err = bridge.Open(ctx, cfg)
 	return err
+}
+
+// openGate lets Iggy's users in.
+func (gw *gateway) openGate(tune func(*sasl.Config)) {
+	gw.people = principals.Open(gw.bridge, time.Minute)
+	cfg := sasl.Config{
+		Authenticator: func(ctx context.Context, user string, password []byte) (sasl.Principal, error) {
+			p, err := gw.people.SignIn(ctx, user, password)
+			switch {
+			case errors.Is(err, principals.ErrRefused):
+				return nil, fmt.Errorf("%w: %w", sasl.ErrRefused, err)
+			case err != nil:
+				return nil, err
+			}
+			return p, nil
+		},
+		Concurrent: 4, Timeout: patience, SecretUser: principals.TokenUser,
+	}
+	if tune != nil {
+		tune(&cfg)
+	}
+	gw.gate = sasl.NewGate(cfg)
 }
 
 // openState starts the coordinator and waits for its state, as tests ask at once.
@@ -245,6 +284,10 @@ func (gw *gateway) close() error {
 				faults = append(faults, err)
 			}
 		}
+	}
+	if gw.gate != nil {
+		gw.gate.Close()
+		gw.people.Close(ctx)
 	}
 	if gw.state != nil {
 		faults = append(faults, gw.state.Stop())

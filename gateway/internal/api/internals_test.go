@@ -5,7 +5,6 @@ package api
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
-	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
@@ -107,21 +105,6 @@ func missing(partitions int) []fetchItem {
 		items[i].Topic = topic
 	}
 	return items
-}
-
-func TestScaled(t *testing.T) {
-	for _, tc := range []struct {
-		value  string
-		factor uint64
-		want   uint64
-	}{
-		{"60000", 1000, 60_000_000}, {" 1 ", 1000, 1000}, {"0", 1000, 1}, {"-1", 1000, iggywire.NeverExpire},
-		{"9223372036854775807", 1000, iggywire.NeverExpire}, {"9223372036854775807", 2, math.MaxInt64 * 2},
-	} {
-		if got := scaled(tc.value, tc.factor, iggywire.NeverExpire); got != tc.want {
-			t.Errorf("%q times %d: %d, want %d", tc.value, tc.factor, got, tc.want)
-		}
-	}
 }
 
 // A slice from the pool has the room that was asked for, also when one that had grown came back before.

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
 )
@@ -28,8 +29,9 @@ type produceRun struct {
 	api      *API
 	req      *kmsg.ProduceRequest
 	deadline time.Time
-	view     *bridge.TopicView
-	viewErr  error
+	session  *bridge.Session // whose writes they are
+	see      sight
+	seeErr   error
 	left     int // decompressed bytes that this request may still bring
 	listed   int // refused records that the answer lists
 	seen     map[partitionRef]struct{}
@@ -39,14 +41,14 @@ type produceRun struct {
 // with the topic all the same if it may be written to later.
 func (r *produceRun) topic(in *kmsg.ProduceRequestTopic) (*bridge.Topic, *topicconfig.Effective, int16) {
 	a := r.api
-	if r.req.Version < produceByID && a.isInternal(in.Topic) {
-		return nil, nil, invalidTopicException
+	if r.seeErr != nil {
+		return nil, nil, a.code(opProduce, r.seeErr, false)
 	}
-	if r.viewErr != nil {
-		return nil, nil, a.code(opProduce, r.viewErr, false)
-	}
-	t, code := producedTopic(r.view, r.req.Version, in)
+	// A batch of who may not send must not come to the lane: for a repetition it would have an answer without asking Iggy.
+	t, code := r.find(in)
 	switch {
+	case code != topicAuthorizationFailed && a.isInternal(in.Topic):
+		return nil, nil, invalidTopicException
 	case code != none:
 		return nil, nil, code
 	case a.isInternal(t.Name):
@@ -54,6 +56,11 @@ func (r *produceRun) topic(in *kmsg.ProduceRequestTopic) (*bridge.Topic, *topicc
 	}
 	settings, err := a.effective(t)
 	return t, settings, a.code(opProduce, err, false)
+}
+
+func (r *produceRun) find(in *kmsg.ProduceRequestTopic) (*bridge.Topic, int16) {
+	t, code := producedTopic(r.see.view, r.req.Version, in)
+	return r.see.allow(t, code, in.Topic, permissions.Send)
 }
 
 // partition checks one partition's batch and queues it; nil when it was refused, which out then says.
@@ -79,7 +86,7 @@ func (r *produceRun) partition(ctx context.Context, to *batchTarget, records []b
 	}
 	r.left -= batch.decompressed
 	queued := &bridge.Append{
-		Session:           a.Bridge.Self(),
+		Session:           r.session,
 		Messages:          batch.messages,
 		Count:             batch.count,
 		Deadline:          r.deadline,

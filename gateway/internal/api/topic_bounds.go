@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
 // topicBounds is where the partitions of a topic that a request names begin and end, or why that is not known. A topic that is not
@@ -20,10 +22,10 @@ type topicBounds struct {
 	err        error
 }
 
-// boundsOf asks about the topics that a request names: never from memory, as a client may have written, by whatever way, just
+// boundsOf asks about the topics that a request names, for a client that needs one of the wanted rights to them: never from memory, as a client may have written, by whatever way, just
 // before it asks; and once about each, since a few bytes of a request are enough to name it again.
-func (a *API) boundsOf(ctx context.Context, names iter.Seq[string]) map[string]*topicBounds {
-	view, err := a.Bridge.Topics(ctx)
+func (a *API) boundsOf(ctx context.Context, conn *server.Conn, wanted permissions.Rights, names iter.Seq[string]) map[string]*topicBounds {
+	see, err := a.topics(ctx, conn)
 	topics := map[string]*topicBounds{}
 	var group errgroup.Group
 	group.SetLimit(askTogether)
@@ -36,12 +38,15 @@ func (a *API) boundsOf(ctx context.Context, names iter.Seq[string]) map[string]*
 		if err != nil {
 			continue
 		}
-		var there bool
-		if t.topic, there = view.ByName(name); there {
+		var code int16
+		switch t.topic, code = see.find(topicRef{name: name}, wanted); code {
+		case none:
 			group.Go(func() error {
 				t.partitions, t.err = a.Bridge.Bounds(ctx, t.topic)
 				return nil
 			})
+		case topicAuthorizationFailed:
+			t.err = errNotAllowed
 		}
 	}
 	_ = group.Wait() // every topic has its own error

@@ -17,7 +17,7 @@ func TestEveryVersionAnswers(t *testing.T) {
 		c := gw.dial(t)
 		asked := 0
 		for _, a := range wire.NewTable().APIs() {
-			if !a.Served {
+			if !a.Served || a.Key == 36 { // which closes where nobody authenticates
 				continue
 			}
 			for version := a.Min; version <= a.Max; version++ {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
@@ -25,6 +26,15 @@ func listenAdmin(ctx context.Context, cfg config.Config) (net.Listener, error) {
 		return nil, fmt.Errorf("app: IGGY_KAFKA_ADMIN_ADDR %s: %w", cfg.AdminAddr, err)
 	}
 	return l, nil
+}
+
+// adminHandler is what operators are served.
+func adminHandler(cfg config.Config, checks []admin.Check) http.Handler {
+	handler := admin.NewHandler(checks)
+	if cfg.AdminPprof {
+		return admin.WithProfiles(handler)
+	}
+	return handler
 }
 
 // readiness lists what the gateway needs to serve its clients. The texts name no address: anybody may read them.

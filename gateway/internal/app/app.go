@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
+	"os"
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
@@ -19,10 +19,11 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/principals"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/sasl"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec"
-	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
 const (
@@ -30,6 +31,8 @@ const (
 	connectTimeout = 15 * time.Second
 	// signOutTimeout bounds how long connections to Iggy may take to sign out at the end.
 	signOutTimeout = 5 * time.Second
+	// nativeConnections is how many native clients an embedded Iggy has room for at least.
+	nativeConnections = 1024
 	// maxInFlight is how many requests of one connection are read ahead.
 	maxInFlight = 64
 )
@@ -44,14 +47,14 @@ func internalTopics(cfg config.Config) []string {
 // could not start or had to stop.
 //
 // Now is the wall clock, which may step: it says what time it is, to records and ids. How long something takes or waits
-// is not its business.
-func Run(ctx context.Context, cfg config.Config, now func() time.Time, log *slog.Logger) (err error) {
+// is not its business. Each signal on reload has the TLS files read again; it may be nil.
+func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-chan os.Signal, log *slog.Logger) (err error) {
 	// The ports are taken first: nothing else should start when another process has one of them.
-	listener, err := listen(ctx, cfg)
+	doors, err := listen(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // again, harmless, when the server has closed it
+	defer doors.close()
 	adminListener, err := listenAdmin(ctx, cfg)
 	if err != nil {
 		return err
@@ -73,6 +76,7 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, log *slog
 	}
 
 	var b *bridge.Bridge
+	var directory *principals.Directory // nil without b
 	clusterID := detachedClusterID(cfg.InstanceID)
 	if cfg.BridgeEnabled {
 		log.Info("connecting to iggy", "addr", iggyAddr, "give_up_after", connectTimeout)
@@ -84,9 +88,11 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, log *slog
 			return err
 		}
 		clusterID = b.ClusterID()
+		directory = principals.Open(b, cfg.ProduceSessionIdle)
 		defer func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signOutTimeout)
 			defer cancel()
+			directory.Close(ctx)
 			b.Close(ctx)
 		}()
 		log.Info("connected to iggy", "addr", iggyAddr, "user", cfg.IggyUsername, "stream", cfg.IggyStream)
@@ -105,7 +111,7 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, log *slog
 	defer func() { err = errors.Join(err, remembered.Stop()) }()
 
 	if adminListener != nil {
-		operators := admin.Start(adminListener, admin.NewHandler(readiness(b, remembered)), log)
+		operators := admin.Start(adminListener, adminHandler(cfg, readiness(b, remembered)), log)
 		defer func() { err = errors.Join(err, operators.Stop()) }()
 		log.Info("serving operators", "addr", adminListener.Addr().String())
 	}
@@ -117,14 +123,18 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, log *slog
 		copies = m
 	}
 
-	srv, err := newServer(ctx, cfg, b, remembered, copies, clusterID, now, log)
+	logins := openGate(cfg, directory, log)
+	if logins != nil {
+		defer logins.Close()
+	}
+
+	srv, err := newServer(ctx, cfg, b, logins, remembered, copies, clusterID, now, log)
 	if err != nil {
 		return err
 	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(listener) }()
-	log.Info("serving kafka clients", "addr", listener.Addr().String(),
-		"advertised", net.JoinHostPort(listener.AdvertisedHost, fmt.Sprint(listener.AdvertisedPort)), "cluster_id", clusterID)
+	stopFollowing := doors.follow(ctx, reload, log)
+	defer stopFollowing()
+	served := doors.serve(srv, clusterID, log)
 
 	select {
 	case err = <-served:
@@ -142,18 +152,6 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, log *slog
 	return err
 }
 
-func listen(ctx context.Context, cfg config.Config) (server.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.BindAddr)
-	if err != nil {
-		return server.Listener{}, fmt.Errorf("app: IGGY_KAFKA_BIND_ADDR %s: %w", cfg.BindAddr, err)
-	}
-	out := server.Listener{Listener: l, AdvertisedHost: cfg.AdvertisedHost, AdvertisedPort: cfg.AdvertisedPort}
-	if tcp, ok := l.Addr().(*net.TCPAddr); ok && out.AdvertisedPort == 0 {
-		out.AdvertisedPort = int32(tcp.Port)
-	}
-	return out, nil
-}
-
 func startEmbedded(ctx context.Context, cfg config.Config, now func() time.Time) (*embedded.Server, error) {
 	ec := embedded.Config{
 		Addr:     cfg.EmbeddedAddr,
@@ -161,6 +159,8 @@ func startEmbedded(ctx context.Context, cfg config.Config, now func() time.Time)
 		Username: cfg.IggyUsername,
 		Password: cfg.IggyPassword.Reveal(),
 		Now:      now,
+		// Beside native clients, the users of all Kafka clients have connections of their own, for reads and for writes.
+		MaxConnections: nativeConnections + 2*cfg.MaxConnections + cfg.ProduceSessions,
 	}
 	if cfg.EmbeddedStore == config.StoreMemory {
 		ec.InMemory = true
@@ -175,12 +175,16 @@ func startEmbedded(ctx context.Context, cfg config.Config, now func() time.Time)
 }
 
 // newServer puts the parts that answer together; stopping ends when the gateway is about to stop.
-func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, remembered *state.State, copies api.Mirror, clusterID string, now func() time.Time, log *slog.Logger) (*server.Server, error) {
+func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, logins *sasl.Gate, remembered *state.State, copies api.Mirror, clusterID string, now func() time.Time, log *slog.Logger) (*server.Server, error) {
 	codec, err := recordcodec.ParseCodec(cfg.FetchCompression)
 	if err != nil {
 		return nil, fmt.Errorf("app: IGGY_KAFKA_FETCH_COMPRESSION: %w", err)
 	}
-	table := wire.NewTable()
+	settings, err := cfg.Settings()
+	if err != nil {
+		return nil, fmt.Errorf("app: settings: %w", err)
+	}
+	table := newTable(cfg)
 	decode, response := budget.New(cfg.DecodeBudget), budget.New(cfg.ResponseBudget)
 	handler := api.New(api.Config{
 		NodeID:            cfg.InstanceID,
@@ -196,13 +200,16 @@ func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, re
 		MaxMessageSize:    cfg.IggyMaxMessageSize,
 		MaxResponseSize:   int(cfg.MaxResponseSize),
 		WriteTimeout:      cfg.WriteTimeout,
+		Settings:          settings,
 	}, api.Deps{
 		Table:          table,
 		Bridge:         b,
 		Groups:         remembered.Groups,
 		Topics:         remembered.Log,
 		ReserveIDs:     remembered.ReserveIDs,
+		Quotas:         remembered.Quotas,
 		Fenced:         remembered.Fenced(),
+		Logins:         logins,
 		Mirror:         copies,
 		Stopping:       stopping,
 		DecodeBudget:   decode,
@@ -221,6 +228,7 @@ func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, re
 		FrameBudget:     budget.New(cfg.FrameBudget),
 		DecodeBudget:    decode,
 		ResponseBudget:  response,
+		Authentication:  authentication(cfg),
 		IdleTimeout:     cfg.IdleTimeout,
 		ReadTimeout:     cfg.ReadTimeout,
 		WriteTimeout:    cfg.WriteTimeout,

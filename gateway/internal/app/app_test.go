@@ -61,7 +61,7 @@ func start(t *testing.T, cfg config.Config) (addr string, stop func() error) {
 	serving := addrOf{"serving kafka clients", make(chan string, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, cfg, time.Now, slog.New(serving)) }()
+	go func() { ended <- Run(ctx, cfg, time.Now, nil, slog.New(serving)) }()
 	select {
 	case addr = <-serving.addr:
 	case err := <-ended:
@@ -120,7 +120,7 @@ func TestStartFails(t *testing.T) {
 		{"data folder is a file", []string{"IGGY_KAFKA_EMBEDDED_STORE=durable", "IGGY_KAFKA_DATA_DIR=" + notADir}, notADir},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			err := Run(t.Context(), load(t, tc.settings...), time.Now, slog.New(slog.DiscardHandler))
+			err := Run(t.Context(), load(t, tc.settings...), time.Now, nil, slog.New(slog.DiscardHandler))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v; want a mention of %q", err, tc.want)
 			}
@@ -136,7 +136,7 @@ func TestWrongPassword(t *testing.T) {
 	}
 	defer iggy.Close()
 	cfg := load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_PASSWORD=wrong", "IGGY_KAFKA_IGGY_ADDR="+iggy.Addr().String())
-	err = Run(t.Context(), cfg, time.Now, slog.New(slog.DiscardHandler))
+	err = Run(t.Context(), cfg, time.Now, nil, slog.New(slog.DiscardHandler))
 	if err == nil {
 		t.Fatal("started")
 	}
@@ -152,7 +152,7 @@ func TestStopWhileConnecting(t *testing.T) {
 	cfg := load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_PASSWORD=x", "IGGY_KAFKA_IGGY_ADDR=127.0.0.1:1")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := Run(ctx, cfg, time.Now, slog.New(slog.DiscardHandler)); err != nil {
+	if err := Run(ctx, cfg, time.Now, nil, slog.New(slog.DiscardHandler)); err != nil {
 		t.Error(err)
 	}
 }
@@ -201,7 +201,7 @@ func TestUnreadableState(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = Run(t.Context(), load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_PASSWORD=iggy", "IGGY_KAFKA_IGGY_ADDR="+iggy.Addr().String(),
-		"IGGY_KAFKA_STATE_TOPIC=my-state"), time.Now, slog.New(slog.DiscardHandler))
+		"IGGY_KAFKA_STATE_TOPIC=my-state"), time.Now, nil, slog.New(slog.DiscardHandler))
 	if !errors.Is(err, statelog.ErrUnknownRecord) && !errors.Is(err, statelog.ErrCorrupt) {
 		t.Fatalf("Run = %v", err)
 	}

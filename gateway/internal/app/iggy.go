@@ -40,6 +40,7 @@ func openBridge(ctx context.Context, cfg config.Config, addr string, dial dialer
 		InternalTopics:      internalTopics(cfg),
 		MaxWriteConnections: max(cfg.ProduceSessions, 1),
 		IdleTimeout:         cfg.ProduceSessionIdle,
+		TokenPrefix:         fmt.Sprintf("iggy-kafka-%d", cfg.InstanceID),
 		Exclusive:           cfg.Exclusive.Matcher(),
 		ProducerExpiry:      cfg.ProducerIDExpiration,
 		MaxProducers:        cfg.MaxProducers,

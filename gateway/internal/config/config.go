@@ -10,8 +10,6 @@ package config
 
 import (
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
@@ -57,6 +55,19 @@ type Config struct {
 	AdvertisedHost string `group:"Listener" help:"Host that clients are told to connect to; the host of --bind-addr if empty."`
 	AdvertisedPort int32  `default:"0" range:"0-65535" group:"Listener" help:"Port that clients are told to connect to; 0 is the port that was bound."`
 	InstanceID     int32  `default:"0" range:"0-65535" group:"Listener" help:"Node id of this gateway, and the high bits of the producer ids that it gives out."`
+
+	TLSCertFile       string `name:"tls-cert-file" group:"TLS" help:"PEM file of the certificate that Kafka clients are shown, and of those that lead to its authority. It is read again when it or one of the other files changes, and at SIGHUP. With it --bind-addr speaks TLS, unless --tls-bind-addr does."`
+	TLSKeyFile        string `name:"tls-key-file" group:"TLS" help:"PEM file of its private key."`
+	TLSClientCAFile   string `name:"tls-client-ca-file" group:"TLS" help:"PEM file of the authorities whose certificates clients must show; empty: clients need none."`
+	TLSBindAddr       string `name:"tls-bind-addr" rule:"address-or-none" group:"TLS" help:"Host and port of a second listener, for TLS; --bind-addr stays without."`
+	TLSAdvertisedHost string `name:"tls-advertised-host" group:"TLS" help:"Host that clients of --tls-bind-addr are told to connect to; its own host if empty."`
+	TLSAdvertisedPort int32  `name:"tls-advertised-port" default:"0" range:"0-65535" group:"TLS" help:"Port that they are told to connect to; 0 is the port that was bound."`
+
+	SASLEnabled                  bool          `name:"sasl-enabled" default:"false" group:"SASL" help:"Clients authenticate by SASL/PLAIN as users of Iggy, and may do what these may; otherwise everybody may do what the gateway's own user may."`
+	PreAuthTimeout               time.Duration `name:"pre-auth-timeout-secs" default:"15" range:"1-3600" unit:"s" group:"SASL" help:"How long a connection may have no request begun and none unanswered before it has authenticated. A login may wait as long for its turn, and Iggy's answer as long again."`
+	MaxConcurrentAuthentications int           `default:"4" range:"1-1024" group:"SASL" help:"Logins that Iggy is asked about at a time. Each costs it one check of a password, about 45 ms of a processor; after a restart all clients log in at once, at the rate that this allows."`
+	SASLSessionLifetime          time.Duration `name:"sasl-session-lifetime-secs" default:"0" range:"0-31536000" unit:"s" group:"SASL" help:"When clients must have authenticated again, on the same connection; 0: never."`
+	SASLRejectionDelay           time.Duration `name:"sasl-rejection-delay-ms" default:"250" range:"0-10000" unit:"ms" group:"SASL" help:"When after its login a client is told that it is refused, so that the time does not tell why."`
 
 	MaxConnections      int   `default:"1024" range:"1-1000000" group:"Limits" help:"Client connections at a time; more are closed at once."`
 	MaxFrameSize        int32 `default:"104857600" range:"1024-2147483647" group:"Limits" help:"Largest request of the APIs that may be large."`
@@ -115,10 +126,11 @@ type Config struct {
 	IggyTLSCAFile      string        `name:"iggy-tls-ca-file" group:"Iggy" help:"PEM file of the authorities that may have signed it; the system's if empty."`
 	IggyStream         string        `default:"kafka" rule:"iggy-name" group:"Iggy" help:"Stream that holds the topics that the topic map does not name."`
 	IggyMaxMessageSize int           `default:"67108864" range:"1024-2147483647" group:"Iggy" help:"Largest message that Iggy is sent; larger records are refused."`
-	ProduceSessions    int           `default:"256" range:"0-65536" group:"Iggy" help:"Most connections to Iggy that carry writes; 0 is one for all."`
+	ProduceSessions    int           `default:"256" range:"0-65536" group:"Iggy" help:"Most connections to Iggy that carry writes, of all users together; who finds none free waits for one. 0 is one for all, where clients do not authenticate."`
 	ProduceSessionIdle time.Duration `name:"produce-session-idle-secs" default:"600" range:"1-86400" unit:"s" group:"Iggy" help:"When such a connection is closed for lack of use."`
 
-	AdminAddr string `default:"127.0.0.1:9094" rule:"address-or-none" group:"Admin" help:"Host and port where /healthz and /readyz answer over HTTP; empty: nowhere."`
+	AdminAddr  string `default:"127.0.0.1:9094" rule:"address-or-none" group:"Admin" help:"Host and port where /healthz and /readyz answer over HTTP; empty: nowhere."`
+	AdminPprof bool   `default:"false" group:"Admin" help:"Answer /debug/pprof/ there as well: profiles of the gateway, its memory and goroutines."`
 
 	LogLevel  slog.Level `default:"info" group:"Log" help:"Least level of the lines that are logged: debug, info, warn or error."`
 	LogFormat string     `default:"text" oneof:"text,json" group:"Log" help:"Form of the log lines."`
@@ -130,12 +142,4 @@ type Config struct {
 	// InstanceIDSet says whether InstanceID was given; several gateways that leave it at its default would give out
 	// the same producer ids.
 	InstanceIDSet bool `kong:"-"`
-}
-
-// notServed tells whether a name (without the prefix) is a setting of Kafka's security, which later releases serve. To set
-// one is a fault: a gateway that took SASL_ENABLED=true and let everyone in would be worse than none.
-func notServed(name string) bool {
-	return strings.HasPrefix(name, "TLS_") || strings.HasPrefix(name, "SASL_") || slices.Contains([]string{
-		"PRE_AUTH_TIMEOUT_SECS", "MAX_CONCURRENT_AUTHENTICATIONS",
-	}, name)
 }

@@ -227,3 +227,24 @@ func TestSecretsNeverShow(t *testing.T) {
 		t.Errorf("faults show the password, or there are none: %v", err)
 	}
 }
+
+// TestPlainListener: a certificate puts TLS on the main listener, unless there is another one for it.
+func TestPlainListener(t *testing.T) {
+	files := []string{"IGGY_KAFKA_EMBEDDED=true", "IGGY_KAFKA_TLS_CERT_FILE=testdata/tls/cert.pem", "IGGY_KAFKA_TLS_KEY_FILE=testdata/tls/key.pem"}
+	for _, test := range []struct {
+		environ []string
+		want    bool
+	}{
+		{files[:1], true},
+		{files, false},
+		{append(files, "IGGY_KAFKA_TLS_BIND_ADDR=127.0.0.1:9095"), true},
+	} {
+		cfg, err := Load(nil, test.environ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cfg.PlainListener(); got != test.want {
+			t.Errorf("%q: a listener without TLS: %t", test.environ, got)
+		}
+	}
+}

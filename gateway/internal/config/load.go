@@ -112,8 +112,6 @@ func (l *loader) refuseUnknown(parser *kong.Kong) {
 		full := Prefix + name
 		switch {
 		case slices.Contains(known, full), fromKubernetes(name, l.env[name]):
-		case notServed(name):
-			l.faults = append(l.faults, Fault{full, mask, "this release does not serve the setting yet; remove it"})
 		default:
 			l.faults = append(l.faults, Fault{full, mask, "no such setting" + suggestion(full, known)})
 		}

@@ -4,8 +4,6 @@
 package config
 
 import (
-	"net"
-	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -30,25 +28,8 @@ func complete(c *Config, given map[string]bool, before Faults) Faults {
 	if c.Embedded && !given["auto-create-topics"] {
 		c.AutoCreateTopics = true
 	}
-	if sound("bind-addr") {
-		host, port, _ := net.SplitHostPort(c.BindAddr)
-		if c.AdvertisedHost == "" {
-			c.AdvertisedHost = host
-		}
-		switch {
-		case !wildcard(c.AdvertisedHost):
-		case given["advertised-host"]:
-			fault("advertised-host", c.AdvertisedHost, "no address that a client could connect to")
-		default:
-			fault("bind-addr", c.BindAddr, "listens on every address: "+variable("advertised-host")+" must say which one clients connect to")
-		}
-		if n, err := strconv.ParseInt(port, 10, 32); err == nil && sound("advertised-port") && c.AdvertisedPort == 0 {
-			c.AdvertisedPort = int32(n)
-		}
-	}
-	if strings.ContainsAny(c.AdvertisedHost, "[]/ ") || strings.Count(c.AdvertisedHost, ":") == 1 {
-		fault("advertised-host", c.AdvertisedHost, "not a host name or an IP address (IPv6 without brackets, no port)")
-	}
+	faults = append(faults, completeListener(mainListener, c.BindAddr, &c.AdvertisedHost, &c.AdvertisedPort, given, sound)...)
+	faults = append(faults, completeTLS(c, given, sound)...)
 
 	for _, part := range []struct {
 		flag string
@@ -85,6 +66,12 @@ func complete(c *Config, given map[string]bool, before Faults) Faults {
 	}
 	if c.NativeOffsetMirror && !c.BridgeEnabled {
 		fault("native-offset-mirror", "true", "contradicts "+variable("bridge-enabled")+"=false: there is no iggy to copy offsets to")
+	}
+	if c.SASLEnabled && !c.BridgeEnabled {
+		fault("sasl-enabled", "true", "contradicts "+variable("bridge-enabled")+"=false: there is no iggy that knows its users")
+	}
+	if c.SASLEnabled && sound("produce-sessions") && c.ProduceSessions == 0 {
+		fault("produce-sessions", "0", "contradicts "+variable("sasl-enabled")+"=true: users do not share a connection to iggy")
 	}
 	if c.Embedded && !c.BridgeEnabled {
 		fault("bridge-enabled", "false", "contradicts "+variable("embedded")+"=true: the embedded server would not be used")
@@ -150,10 +137,4 @@ func completePassword(c *Config, given map[string]bool, needKnown bool) Faults {
 		return Faults{{name, "", "required (or " + file + ", or " + variable("embedded") + "=true)"}}
 	}
 	return nil
-}
-
-// wildcard tells whether a listener on host listens on all addresses.
-func wildcard(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "" || err == nil && addr.IsUnspecified()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
@@ -23,6 +24,7 @@ var rewrite = flag.Bool("rewrite", false, "write the pages instead of comparing 
 const (
 	compatibility = "../../../docs/compatibility.md"
 	settings      = "../../../docs/settings.md"
+	topicSettings = "../../../docs/topic-settings.md"
 
 	begin = "<!-- begin: made from the version table by go test ./internal/docs -rewrite, in gateway -->\n"
 	end   = "<!-- end -->"
@@ -40,6 +42,39 @@ func TestCompatibility(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	compare(t, settings, read(t, settings), settingsPage())
+}
+
+func TestTopicSettings(t *testing.T) {
+	compare(t, topicSettings, read(t, topicSettings), topicSettingsPage())
+}
+
+const topicSettingsHead = `# Topic settings
+
+<!-- Made by go test ./internal/docs -rewrite, in gateway: change the descriptions in gateway/internal/topicconfig/keys.go. -->
+
+Every setting that a topic has in Kafka 4.1 is known here: it is checked by its type and range, kept, and told by DescribeConfigs, so that tools
+and frameworks read back what they have set. What has no effect here is about files and replicas, which are Iggy's business.
+
+Nothing is compacted. Kafka Connect and Kafka Streams insist on ` + "`cleanup.policy=compact`" + ` for topics that hold their state; such a topic
+keeps everything, and grows.
+
+Settings that Iggy holds are Iggy's: a native client may set them as well, and sees what Kafka's clients have set. A change counts as soon as it is
+acknowledged.
+
+`
+
+// topicSettingsPage lists those that do something, with what it is, and then the others.
+func topicSettingsPage() string {
+	var effects, others strings.Builder
+	for _, k := range topicconfig.NewTable().All() {
+		if k.Effect != "" {
+			fmt.Fprintf(&effects, "| `%s` | `%s` | %s |\n", k.Name, k.Default, k.Effect)
+		} else {
+			fmt.Fprintf(&others, "| `%s` | %s | %s |\n", k.Name, code(k.Default), k.Doc)
+		}
+	}
+	return topicSettingsHead + "## With an effect\n\n| setting | default | here |\n|---|---|---|\n" + effects.String() +
+		"\n## Without one\n\n| setting | default | in Kafka |\n|---|---|---|\n" + others.String()
 }
 
 func read(t *testing.T, file string) string {

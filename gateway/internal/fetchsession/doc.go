@@ -10,6 +10,7 @@
 //	Begin   takes in what the request changes, and moves the session to its next epoch: no other request has this one
 //	Each    lists the partitions to fetch, in the order to serve them; Memory says before what that takes
 //	Finish  takes what is answered for each, and says which of them the answer leaves out, and the session's id
+//	        (Omits foresees it; Withhold is for an answer that is not given, as its client is throttled)
 //
 // An answer that never reaches its client is no loss: the client asks with an epoch that is over, is told so, and begins
 // anew with a full fetch.

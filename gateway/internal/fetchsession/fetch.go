@@ -187,3 +187,22 @@ func (f *Fetch) Finish(now time.Time, answers iter.Seq2[*Part, Outcome]) (id int
 	}
 	return f.req.SessionID, nil
 }
+
+// Omits says whether Finish would leave a Part out, without a change to anything.
+func (f *Fetch) Omits(p *Part, o Outcome) bool {
+	return f.kind == incremental && !o.isNews(p.HighWatermark, p.LogStart)
+}
+
+// Withhold ends the fetch in place of Finish when its answer holds nothing: its client is told of no partition, and a session that
+// would begin with it does not. It returns the id of one that goes on, 0 for none; ErrEpoch as Finish does.
+func (f *Fetch) Withhold() (id int32, err error) {
+	if f.kind != incremental {
+		return 0, nil
+	}
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.s.epoch != f.epoch {
+		return 0, ErrEpoch
+	}
+	return f.req.SessionID, nil
+}

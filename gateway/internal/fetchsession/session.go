@@ -187,7 +187,7 @@ func (e *entry) unlink() {
 // tell notes what the client is told of a partition, and says whether that is news to it. After an error whatever comes
 // is news. A partition that had records goes to the end, so that each gets its turn however small the answers are.
 func (s *session) tell(e *entry, o Outcome) (news bool) {
-	news = o.Records || o.Failed || e.highWatermark != o.HighWatermark || e.logStart != o.LogStart
+	news = o.isNews(e.highWatermark, e.logStart)
 	e.highWatermark, e.logStart = o.HighWatermark, o.LogStart
 	if o.Failed {
 		e.highWatermark = -1
@@ -201,4 +201,9 @@ func (s *session) tell(e *entry, o Outcome) (news bool) {
 		e.topic.resolved = o.Resolved
 	}
 	return news
+}
+
+// isNews compares with what the client was told last.
+func (o Outcome) isNews(highWatermark, logStart int64) bool {
+	return o.Records || o.Failed || highWatermark != o.HighWatermark || logStart != o.LogStart
 }

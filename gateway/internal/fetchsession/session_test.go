@@ -119,6 +119,10 @@ func (f *Fetch) rest(now time.Time, l log) (a answer, err error) {
 	if len(parts) > f.Len() {
 		return a, fmt.Errorf("%d parts, Len says %d", len(parts), f.Len())
 	}
+	foreseen := make([]bool, len(parts))
+	for i := range parts {
+		foreseen[i] = f.Omits(&parts[i], l.of(&parts[i]))
+	}
 	a.id, err = f.Finish(now, func(yield func(*Part, Outcome) bool) {
 		for i := range parts {
 			if !yield(&parts[i], l.of(&parts[i])) {
@@ -128,11 +132,70 @@ func (f *Fetch) rest(now time.Time, l log) (a answer, err error) {
 	})
 	for i := range parts {
 		a.asked = append(a.asked, parts[i].text())
+		if parts[i].Omit != foreseen[i] && err == nil {
+			return a, fmt.Errorf("%s is left out: %t, foreseen was %t", parts[i].text(), parts[i].Omit, foreseen[i])
+		}
 		if !parts[i].Omit {
 			a.told = append(a.told, parts[i].text())
 		}
 	}
 	return a, err
+}
+
+// What is withheld is told with the next answer: the session goes on, with the next epoch, and has learnt nothing. A session that
+// would have begun does not.
+func TestWithhold(t *testing.T) {
+	c := newCache(nil)
+	withhold := func(req *kmsg.FetchRequest) int32 {
+		t.Helper()
+		f, err := c.Begin(epoch0, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Each(func(Part) {}); err != nil {
+			t.Fatal(err)
+		}
+		id, err := f.Withhold()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	if id := withhold(request(7, 0, 0, "a/0")); id != 0 || len(c.sessions) != 0 {
+		t.Errorf("a new one: id %d, %d sessions", id, len(c.sessions))
+	}
+	if id := withhold(request(4, 0, 0, "a/0")); id != 0 {
+		t.Errorf("without sessions: id %d", id)
+	}
+	l := log{"a/0": {HighWatermark: 5}, "a/1": {HighWatermark: 6}}
+	made, err := c.fetch(epoch0, request(7, 0, 0, "a/0", "a/1"), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := withhold(request(7, made.id, 1, "a/0@5")); id != made.id {
+		t.Errorf("id %d, want %d", id, made.id)
+	}
+	l["a/1"] = Outcome{HighWatermark: 7}
+	if id := withhold(request(7, made.id, 2)); id != made.id {
+		t.Errorf("id %d, want %d", id, made.id)
+	}
+	got, err := c.fetch(epoch0, request(7, made.id, 3), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a/1@0"}, got.told); diff != "" {
+		t.Error(diff)
+	}
+	slow, err := c.Begin(epoch0, request(7, made.id, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.fetch(epoch0, request(7, made.id, 5), l); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.Withhold(); !errors.Is(err, ErrEpoch) {
+		t.Errorf("overtaken: %v", err)
+	}
 }
 
 // The epoch of a request goes from 1 up, and from the largest number to 1.

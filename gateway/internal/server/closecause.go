@@ -17,22 +17,29 @@ type CloseCause uint8
 
 // The causes. What a comment does not say, the name does.
 const (
-	PeerClosed         CloseCause = iota + 1 // the client closed, or the network failed
-	IdleTimeout                              // no frame begun and none being answered
-	ReadTimeout                              // a frame begun and not finished in time
-	WriteTimeout                             // the client did not take an answer in time
-	TLSHandshake                             // failed, or not finished in time
-	BadLength                                // the frame's length is negative or too small
-	FrameTooLarge                            // the frame's length is above its API's limit
-	UnknownAPI                               // the API is unknown or not served
-	UnsupportedVersion                       // the API is not served in this version
-	Malformed                                // the request does not follow its layout
-	RequestOverBudget                        // more elements, tags or decoded bytes than any request may have
-	FrameBudget                              // no room to read the frame in time
-	DecodeBudget                             // no room to decode the request in time
-	ResponseBudget                           // no room for the answer in time
-	ResponseTooLarge                         // the answer is above MaxResponseSize
-	HandlerRefused                           // the handler returned an error
+	PeerClosed                CloseCause = iota + 1 // the client closed, or the network failed
+	IdleTimeout                                     // no frame begun and none being answered
+	ReadTimeout                                     // a frame begun and not finished in time
+	WriteTimeout                                    // the client did not take an answer in time
+	TLSHandshake                                    // failed, or not finished in time
+	PlainText                                       // a client without TLS on a TLS listener
+	UnexpectedTLS                                   // a client with TLS on a listener without
+	BadLength                                       // the frame's length is negative or too small
+	FrameTooLarge                                   // the frame's length is above its API's limit
+	UnknownAPI                                      // the API is unknown or not served
+	UnsupportedVersion                              // the API is not served in this version
+	Malformed                                       // the request does not follow its layout
+	RequestOverBudget                               // more elements, tags or decoded bytes than any request may have
+	FrameBudget                                     // no room to read the frame in time
+	DecodeBudget                                    // no room to decode the request in time
+	ResponseBudget                                  // no room for the answer in time
+	ResponseTooLarge                                // the answer is above MaxResponseSize
+	Unauthenticated                                 // a request out of turn, from who has not authenticated
+	AuthenticationTimeout                           // nobody has authenticated, and no frame begun
+	AuthenticationFailed                            // wrong credentials, or a mechanism that is not offered
+	AuthenticationUnavailable                       // the credentials could not be checked in time
+	SessionExpired                                  // the client has not authenticated again within the lifetime of its session
+	HandlerRefused                                  // the handler returned an error
 	HandlerPanicked
 	TooManyConnections // above MaxConnections, closed as accepted
 	Shutdown           // after all that was in flight had been answered
@@ -47,6 +54,8 @@ func (c CloseCause) String() string {
 		ReadTimeout:        "read_timeout",
 		WriteTimeout:       "write_timeout",
 		TLSHandshake:       "tls_handshake",
+		PlainText:          "plain_text",
+		UnexpectedTLS:      "unexpected_tls",
 		BadLength:          "bad_length",
 		FrameTooLarge:      "frame_too_large",
 		UnknownAPI:         "unknown_api",
@@ -57,6 +66,13 @@ func (c CloseCause) String() string {
 		DecodeBudget:       "decode_budget",
 		ResponseBudget:     "response_budget",
 		ResponseTooLarge:   "response_too_large",
+
+		Unauthenticated:           "unauthenticated",
+		AuthenticationTimeout:     "authentication_timeout",
+		AuthenticationFailed:      "authentication_failed",
+		AuthenticationUnavailable: "authentication_unavailable",
+		SessionExpired:            "session_expired",
+
 		HandlerRefused:     "handler_refused",
 		HandlerPanicked:    "handler_panicked",
 		TooManyConnections: "too_many_connections",
@@ -69,16 +85,28 @@ func (c CloseCause) String() string {
 	return names[c]
 }
 
+// ofHandshake says that TLS ended before it carried anything.
+func (c CloseCause) ofHandshake() bool { return c == TLSHandshake || c == PlainText }
+
 // closing is why a connection is to be closed; the zero closing means that it is not.
 type closing struct {
 	cause CloseCause
 	err   error // what lies behind it, may be nil
 }
 
+// reason is a handler's error that says itself why the connection is to be closed.
+type reason struct{ closing }
+
+func (r *reason) Error() string { return fmt.Sprintf("server: %v: %v", r.cause, r.err) }
+func (r *reason) Unwrap() error { return r.err }
+
+// Closes is an error for a Pending to return: the connection is closed for that cause. err is what lies behind it.
+func Closes(cause CloseCause, err error) error { return &reason{closing{cause, err}} }
+
 // abrupt says that nobody is left to take the answers still owed.
 func (c closing) abrupt() bool {
 	switch c.cause {
-	case PeerClosed, WriteTimeout, TLSHandshake, ShutdownCut:
+	case PeerClosed, WriteTimeout, ShutdownCut:
 		return true
 	}
 	return false

@@ -12,7 +12,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
-// Config says how a Server treats its connections. Every field is required.
+// Config says how a Server treats its connections. Every field but Authentication is required.
 type Config struct {
 	Table  *wire.Table
 	Logger *slog.Logger
@@ -32,6 +32,9 @@ type Config struct {
 	DecodeBudget *budget.Budget
 	// ResponseBudget is charged for each encoded answer until it is written, unless the handler did so.
 	ResponseBudget *budget.Budget
+
+	// Authentication is nil where clients do not authenticate.
+	Authentication *Authentication
 
 	// IdleTimeout closes a connection that has begun no frame and waits for no answer.
 	IdleTimeout time.Duration

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/sasl"
 )
 
 const (
@@ -38,14 +40,20 @@ type Conn struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	reader   *bufio.Reader
-	pipeline *pipeline
-	writer   *answerWriter
-	pending  sync.WaitGroup // the goroutines that wait for answers
-	stopped  atomic.Bool    // no further frame is read
-	requests atomic.Uint64
-	software atomic.Pointer[software]
+	reader    *bufio.Reader
+	input     *input // what reader reads from
+	pipeline  *pipeline
+	writer    *answerWriter
+	pending   sync.WaitGroup // the goroutines that wait for answers
+	stopped   atomic.Bool    // no further frame is read
+	stopping  chan struct{}  // closed with stopped
+	muted     atomic.Int64   // until so long after opened, in ns, no request is read
+	requests  atomic.Uint64
+	software  atomic.Pointer[software]
+	principal principal
+	sasl      *sasl.Session // nil: clients do not authenticate
 
+	farewell  atomic.Pointer[closing] // why the connection is closed behind an answer that is ready
 	closeOnce sync.Once
 	closed    closing // why; set within closeOnce
 }
@@ -76,9 +84,16 @@ func (c *Conn) ClientSoftware() (name, version string) {
 }
 
 func newConn(s *Server, id uint64, nc net.Conn, l *Listener) *Conn {
-	c := &Conn{id: id, server: s, nc: nc, socket: nc, listener: l, opened: time.Now()}
-	if tls, ok := nc.(interface{ NetConn() net.Conn }); ok {
-		c.socket = tls.NetConn()
+	c := &Conn{id: id, server: s, nc: nc, socket: nc, listener: l, opened: time.Now(), stopping: make(chan struct{})}
+	for { // TLS, and what may be below it
+		over, ok := c.socket.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
+		c.socket = over.NetConn()
+	}
+	if s.cfg.Authentication != nil {
+		c.sasl = s.cfg.Authentication.Rules.NewSession()
 	}
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
 	return c
@@ -86,11 +101,12 @@ func newConn(s *Server, id uint64, nc net.Conn, l *Listener) *Conn {
 
 // serve runs the connection to its end and returns why it ended.
 func (c *Conn) serve() closing {
-	c.reader = bufio.NewReaderSize(c.nc, readBufferSize)
+	c.input = &input{Conn: c.nc}
+	c.reader = bufio.NewReaderSize(c.input, readBufferSize)
 	c.pipeline = newPipeline(c.server.cfg.MaxInFlight, c.opened)
 	c.writer = newAnswerWriter(c.nc)
-	if err := c.handshake(); err != nil {
-		c.close(closing{TLSHandshake, err})
+	if end := c.handshake(); end.cause != 0 {
+		c.close(end)
 	} else {
 		switch end := c.readLoop(); {
 		case end.abrupt():
@@ -102,6 +118,7 @@ func (c *Conn) serve() closing {
 		}
 	}
 	c.pending.Wait()
+	defer c.principal.release()
 	for _, ex := range c.pipeline.drop() {
 		c.discard(&ex.out)
 	}
@@ -109,20 +126,10 @@ func (c *Conn) serve() closing {
 		c.linger()
 	}
 	c.socket.Close()
-	return c.closed
-}
-
-// handshake does a TLS connection's, which would else happen in the first read, under the idle timeout.
-func (c *Conn) handshake() error {
-	tls, ok := c.nc.(interface {
-		HandshakeContext(context.Context) error
-	})
-	if !ok {
-		return nil
+	if last := c.farewell.Load(); last != nil && c.closed.cause == PeerClosed {
+		return *last // the client only was faster, once it had its answer
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.server.cfg.ReadTimeout)
-	defer cancel()
-	return tls.HandshakeContext(ctx)
+	return c.closed
 }
 
 // close ends the connection for a reason; the first one given counts. It stops the reader, who writes and the
@@ -151,12 +158,16 @@ func (c *Conn) cut() {
 
 // linger tells the peer that no more will come and waits for it to close.
 func (c *Conn) linger() {
-	half, ok := c.nc.(interface{ CloseWrite() error })
+	nc := c.nc
+	if c.closed.cause.ofHandshake() {
+		nc = c.socket // TLS has said its last word, the alert that tells the client what it did wrong
+	}
+	half, ok := nc.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
 		return
 	}
-	c.nc.SetReadDeadline(time.Now().Add(lingerTime))
-	io.CopyN(io.Discard, c.nc, lingerSize)
+	nc.SetReadDeadline(time.Now().Add(lingerTime))
+	io.CopyN(io.Discard, nc, lingerSize)
 }
 
 // handlerFailure sorts an error that a handler returned.
@@ -164,6 +175,10 @@ func handlerFailure(err error) closing {
 	var p *panicError
 	if errors.As(err, &p) {
 		return closing{HandlerPanicked, err}
+	}
+	var r *reason
+	if errors.As(err, &r) {
+		return r.closing
 	}
 	return closing{HandlerRefused, err}
 }

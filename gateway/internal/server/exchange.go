@@ -18,6 +18,10 @@ import (
 type exchange struct {
 	req   *wire.Request // nil once complete; from add on it changes under pipeline.mu
 	frame *wire.Buffer
+	// rawToken: the frame was a token without a request header, and the answer has no header either.
+	rawToken bool
+	// secret: there may be a password in the frame.
+	secret bool
 	// What the request holds of the budgets, in bytes.
 	frameCharge, decodeCharge int64
 
@@ -33,6 +37,7 @@ type outgoing struct {
 	charge  int64 // of the response budget
 	release func()
 	closing closing // set: the connection closes in place of this answer
+	last    closing // set: the connection closes behind it
 }
 
 // start calls the handler and contains its panics.
@@ -72,10 +77,18 @@ func (c *Conn) panicked(req *wire.Request, value any) error {
 func (c *Conn) answer(ex *exchange, pending Pending) {
 	reply, err := c.await(ex.req, pending)
 	var out outgoing
-	if err != nil {
+	switch {
+	case err != nil:
 		out.closing = handlerFailure(err)
-	} else {
+	case ex.rawToken:
+		out = c.encodeRawToken(reply)
+	default:
 		out = c.encode(ex.req, reply)
+	}
+	if reply.last.cause != 0 {
+		last := reply.last
+		out.last = last
+		c.farewell.Store(&last)
 	}
 	c.giveBack(ex)
 	if c.pipeline.complete(ex, out) {
@@ -129,6 +142,9 @@ func (c *Conn) GiveBack(req *wire.Request) {
 func (c *Conn) giveBack(ex *exchange) {
 	if ex.frame == nil {
 		return
+	}
+	if ex.secret {
+		clear(ex.frame.B)
 	}
 	ex.frame.Release()
 	ex.frame = nil

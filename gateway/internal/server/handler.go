@@ -26,8 +26,8 @@ type Handler interface {
 	Start(ctx context.Context, conn *Conn, req *wire.Request) Pending
 }
 
-// Pending waits for one answer. It is called once: for Produce, Fetch, JoinGroup and SyncGroup, whose answers may wait for
-// other clients, on a goroutine of its own, for others on the one that reads the connection.
+// Pending waits for one answer. It is called once: for Produce, Fetch, JoinGroup, SyncGroup and SaslAuthenticate, whose answers
+// may wait for other clients, on a goroutine of its own, for others on the one that reads the connection.
 //
 // ctx ends when the connection closes or when a shutdown's drain is over; the Pending must then return soon, its
 // result is dropped. Only who has a goroutine of its own is told at once that the client is gone. An error means that the peer broke the protocol or cannot be answered: what was asked before
@@ -41,6 +41,13 @@ type Reply struct {
 	raw     net.Buffers
 	rawSize int
 	release func() // may be nil
+	last    closing
+}
+
+// ThenClose is r, behind which the connection is closed for that cause. err is what lies behind it.
+func (r Reply) ThenClose(cause CloseCause, err error) Reply {
+	r.last = closing{cause, err}
+	return r
 }
 
 type replyKind uint8

@@ -6,20 +6,16 @@ package server
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/tlsconfig/tlstest"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
@@ -54,9 +50,8 @@ func listenLoopback(tb testing.TB) net.Listener {
 func TestLoopback(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<14) // 256 KiB
 	handler := func(ctx context.Context, c *Conn, req *wire.Request) Pending {
-		if req.Header.CorrelationID%3 == 0 {
-			half := len(body) / 2
-			return now(RawReply(net.Buffers{body[:half], body[half:]}, len(body), nil))
+		if id := int(req.Header.CorrelationID); id%3 == 0 {
+			return now(RawReply(pieces(body, 1+id*10), len(body), nil)) // in one piece at first, later in many
 		}
 		return echo(ctx, c, req)
 	}
@@ -102,6 +97,15 @@ func TestLoopback(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pieces takes bytes apart, into n pieces of different lengths, some of them empty.
+func pieces(body []byte, n int) (bufs net.Buffers) {
+	for ; n > 1; n-- {
+		cut := len(body) / n * (n % 3)
+		bufs, body = append(bufs, body[:cut]), body[cut:]
+	}
+	return append(bufs, body)
 }
 
 // A client that takes nothing is closed at the write timeout on real sockets too.
@@ -172,18 +176,10 @@ func TestTLSHandshake(t *testing.T) {
 	}
 }
 
-func selfSigned(t *testing.T) *tls.Config {
+func selfSigned(t testing.TB) *tls.Config {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	pair := tlstest.NewAuthority(t, "authority").Issue(t, "gateway", time.Now().Add(time.Hour))
+	return &tls.Config{Certificates: []tls.Certificate{pair.TLS(t)}}
 }
 
 // BenchmarkRoundTrip is what the edge itself costs per request: one client that waits for each answer, and one that
@@ -228,6 +224,62 @@ func BenchmarkRoundTrip(b *testing.B) {
 					b.Fatal(err)
 				}
 				<-tokens
+			}
+		})
+	}
+}
+
+// BenchmarkAnswer is what it costs to write an answer of 1 MiB, in one buffer and in many, with and without TLS.
+func BenchmarkAnswer(b *testing.B) {
+	const size = 1 << 20
+	secret := selfSigned(b)
+	secret.DynamicRecordSizingDisabled = true // as the gateway's listeners have it
+	for _, bench := range []struct {
+		name   string
+		pieces int
+		tls    bool
+	}{{"plain/1", 1, false}, {"plain/1024", 1024, false}, {"tls/1", 1, true}, {"tls/1024", 1024, true}} {
+		b.Run(bench.name, func(b *testing.B) {
+			body := make([]byte, size/bench.pieces)
+			handler := func(context.Context, *Conn, *wire.Request) Pending {
+				bufs := make(net.Buffers, bench.pieces)
+				for i := range bufs {
+					bufs[i] = body
+				}
+				return now(RawReply(bufs, size, nil))
+			}
+			l := listenLoopback(b)
+			listener := l
+			if bench.tls {
+				listener = tls.NewListener(l, secret)
+			}
+			serveOn(b, listener, testConfig(), handler)
+			nc, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				b.Fatal(err)
+			}
+			if bench.tls {
+				nc = tls.Client(nc, &tls.Config{InsecureSkipVerify: true})
+			}
+			defer nc.Close()
+			b.SetBytes(size)
+			b.ReportAllocs()
+			buf := make([]byte, 1<<16)
+			for b.Loop() {
+				if _, err := nc.Write(frame(1, fetch())); err != nil {
+					b.Fatal(err)
+				}
+				var head [4]byte
+				if _, err := io.ReadFull(nc, head[:]); err != nil {
+					b.Fatal(err)
+				}
+				for left := int(binary.BigEndian.Uint32(head[:])); left > 0; {
+					n, err := nc.Read(buf[:min(left, len(buf))])
+					if err != nil {
+						b.Fatal(err)
+					}
+					left -= n
+				}
 			}
 		})
 	}

@@ -18,10 +18,11 @@ const budgetedFrame = 64<<10 + 1
 const preambleSize = 8
 
 const (
-	produceKey   = 0
-	fetchKey     = 1
-	joinGroupKey = 11
-	syncGroupKey = 14
+	produceKey          = 0
+	fetchKey            = 1
+	joinGroupKey        = 11
+	syncGroupKey        = 14
+	saslAuthenticateKey = 36
 )
 
 // mayOverlap says whether a request may begin while earlier ones of its kind are unanswered. Clients pipeline these two;
@@ -32,7 +33,7 @@ func mayOverlap(key int16) bool { return key == produceKey || key == fetchKey }
 // mayPark says whether the answer to a request may wait for other clients. Then the client may give up meanwhile, so the
 // reader goes on reading; any other request it answers itself, which spares a goroutine.
 func mayPark(key int16) bool {
-	return mayOverlap(key) || key == joinGroupKey || key == syncGroupKey
+	return mayOverlap(key) || key == joinGroupKey || key == syncGroupKey || key == saslAuthenticateKey
 }
 
 // readLoop reads and begins requests until there is a reason to stop. Before it waits for answers it waits for the next
@@ -46,6 +47,22 @@ func (c *Conn) readLoop() closing {
 		if end := c.awaitFrame(); end.cause != 0 {
 			return end
 		}
+		if end := c.refuseTLS(); end.cause != 0 {
+			return end
+		}
+		// Who has not authenticated may be about to: what he may send depends on what comes of it.
+		if c.unauthenticated() && !c.pipeline.awaitAnswered(c.ctx.Done()) {
+			return closing{}
+		}
+		if c.sasl != nil && c.sasl.ExpectsRawToken() {
+			ex, end := c.readRawToken()
+			if end.cause != 0 {
+				return end
+			}
+			alone = true
+			c.begin(ex)
+			continue
+		}
 		p, end := c.readPreamble()
 		if end.cause != 0 {
 			return end
@@ -54,19 +71,27 @@ func (c *Conn) readLoop() closing {
 		if (alone || !mayOverlap(p.Key)) && !c.pipeline.awaitAnswered(c.ctx.Done()) {
 			return closing{}
 		}
+		if end := c.awaitUnmuted(); end.cause != 0 {
+			return end
+		}
 		ex, end := c.readRequest(p)
 		if end.cause != 0 {
 			return end
 		}
 		alone = !mayOverlap(p.Key)
-		c.requests.Add(1)
-		c.pipeline.add(ex)
-		pending := c.start(ex.req)
-		if mayPark(p.Key) {
-			c.pending.Go(func() { c.answer(ex, pending) })
-		} else {
-			c.answer(ex, pending)
-		}
+		c.begin(ex)
+	}
+}
+
+// begin hands a request on. It returns when the request is answered, unless that may take long.
+func (c *Conn) begin(ex *exchange) {
+	c.requests.Add(1)
+	c.pipeline.add(ex)
+	pending := c.start(ex.req)
+	if mayPark(ex.req.Header.Key) {
+		c.pending.Go(func() { c.answer(ex, pending) })
+	} else {
+		c.answer(ex, pending)
 	}
 }
 
@@ -79,8 +104,9 @@ func (c *Conn) awaitFrame() closing {
 	if c.reader.Buffered() > 0 {
 		return closing{}
 	}
-	since, _ := c.pipeline.quiet()
-	deadline := since.Add(c.server.cfg.IdleTimeout)
+	since, _ := c.quiet()
+	timeout, _ := c.idleTimeout()
+	deadline := since.Add(timeout)
 	for {
 		c.setReadDeadline(deadline)
 		_, err := c.reader.Peek(1)
@@ -94,14 +120,24 @@ func (c *Conn) awaitFrame() closing {
 			return closing{cause: Shutdown}
 		}
 		now := time.Now()
-		since, quiet := c.pipeline.quiet()
-		deadline = since.Add(c.server.cfg.IdleTimeout)
+		since, quiet := c.quiet()
+		timeout, cause := c.idleTimeout()
+		deadline = since.Add(timeout)
 		if !quiet {
-			deadline = now.Add(c.server.cfg.IdleTimeout)
+			deadline = now.Add(timeout)
 		} else if !deadline.After(now) {
-			return closing{cause: IdleTimeout}
+			return closing{cause: cause}
 		}
 	}
+}
+
+// quiet returns since when the connection could have been used and was not; false while something is in flight.
+func (c *Conn) quiet() (since time.Time, ok bool) {
+	since, ok = c.pipeline.quiet()
+	if unmuted := c.mutedUntil(); unmuted.After(since) {
+		since = unmuted
+	}
+	return since, ok
 }
 
 // readPreamble reads what says which request comes, and how large it is.
@@ -109,7 +145,7 @@ func (c *Conn) readPreamble() (wire.Preamble, closing) {
 	if c.reader.Buffered() < preambleSize {
 		c.setReadDeadline(time.Now().Add(c.server.cfg.ReadTimeout))
 	}
-	p, err := c.server.cfg.Table.ReadPreamble(c.reader, c.server.limits)
+	p, err := c.server.cfg.Table.ReadPreamble(c.reader, c.limits())
 	if err != nil {
 		return p, c.readFailure(err)
 	}
@@ -137,7 +173,12 @@ func (c *Conn) readRequest(p wire.Preamble) (*exchange, closing) {
 	if c.reader.Buffered() < int(p.Size) {
 		c.setReadDeadline(deadline)
 	}
-	ex.frame, err = p.ReadFrame(c.reader, &c.server.pool)
+	if p.Key == saslAuthenticateKey {
+		ex.secret = true
+		ex.frame, err = c.readSecret(p)
+	} else {
+		ex.frame, err = p.ReadFrame(c.reader, &c.server.pool)
+	}
 	if err != nil {
 		if ex.frameCharge > 0 {
 			c.server.cfg.FrameBudget.Release(ex.frameCharge)
@@ -184,6 +225,8 @@ func (c *Conn) setReadDeadline(t time.Time) {
 
 // stopReading makes the reader return before the next frame. A frame that is not wholly read is given up.
 func (c *Conn) stopReading() {
-	c.stopped.Store(true)
+	if c.stopped.CompareAndSwap(false, true) {
+		close(c.stopping)
+	}
 	c.nc.SetReadDeadline(time.Now())
 }

@@ -33,7 +33,7 @@ func (c *Conn) writeReady() {
 	}
 }
 
-// write writes a batch up to an answer in whose place the connection closes.
+// write writes a batch up to an answer in whose place, or behind which, the connection closes.
 func (c *Conn) write(batch []*exchange) (end closing) {
 	w := c.writer
 	for _, ex := range batch {
@@ -41,6 +41,9 @@ func (c *Conn) write(batch []*exchange) (end closing) {
 			break
 		}
 		w.add(&ex.out)
+		if end = ex.out.last; end.cause != 0 {
+			break
+		}
 	}
 	if w.size > 0 {
 		c.nc.SetWriteDeadline(time.Now().Add(c.server.cfg.WriteTimeout))

@@ -40,6 +40,9 @@ type cutWorld struct {
 
 const cutTopic = "t"
 
+// patience is how long a test waits for what must happen.
+const patience = 30 * time.Second
+
 func newCutWorld(t *testing.T) *cutWorld {
 	t.Helper()
 	w := &cutWorld{t: t, iggy: startIggy(t)}
@@ -105,21 +108,36 @@ func (w *cutWorld) batch(b *bridge.Bridge, n int) (a *bridge.Append, first int) 
 	return a, first
 }
 
+// again does what fails while a bridge takes the way to its server for broken, as it may for a second after that is mended, until
+// it does not.
+func again[R any](w *cutWorld, do func() (R, error)) (R, error) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		got, err := do()
+		if !bridge.IsRetryable(err) || bridge.IsUnknownOutcome(err) || time.Now().After(deadline) {
+			return got, err
+		}
+	}
+}
+
 // write appends n messages in one send.
 func (w *cutWorld) write(b *bridge.Bridge, n int) (bridge.Appended, error) {
 	w.t.Helper()
 	a, _ := w.batch(b, n)
-	if err := b.Append(w.topic(b), 0, a); err != nil {
-		w.t.Fatal(err)
-	}
-	return a.Wait(w.t.Context())
+	return again(w, func() (bridge.Appended, error) {
+		once := *a
+		if err := b.Append(w.topic(b), 0, &once); err != nil {
+			w.t.Fatal(err)
+		}
+		return once.Wait(w.t.Context())
+	})
 }
 
 // seen lists what clients of the gateway see: where the partition begins and ends, and the numbers of its records.
 func (w *cutWorld) seen() string {
 	w.t.Helper()
 	topic := w.topic(w.b)
-	bounds, err := w.b.Bounds(w.t.Context(), topic)
+	bounds, err := again(w, func() ([]bridge.Bounds, error) { return w.b.Bounds(w.t.Context(), topic) })
 	if err != nil {
 		return err.Error()
 	}
@@ -143,7 +161,7 @@ func (w *cutWorld) known(told int64) string {
 
 func (w *cutWorld) read(b *bridge.Bridge, from int64) (numbers []string) {
 	w.t.Helper()
-	m, err := b.Read(w.t.Context(), b.Self(), w.topic(b), 0, from, 1<<20)
+	m, err := again(w, func() (bridge.Messages, error) { return b.Read(w.t.Context(), b.Self(), w.topic(b), 0, from, 1<<20) })
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -162,9 +180,11 @@ func (w *cutWorld) read(b *bridge.Bridge, from int64) (numbers []string) {
 }
 
 func (w *cutWorld) delete(before int64) (int64, error) {
-	d := []bridge.Deletion{{Before: before}}
-	w.b.DeleteRecords(w.t.Context(), w.topic(w.b), d)
-	return d[0].LogStart, d[0].Err
+	return again(w, func() (int64, error) {
+		d := []bridge.Deletion{{Before: before}}
+		w.b.DeleteRecords(w.t.Context(), w.topic(w.b), d)
+		return d[0].LogStart, d[0].Err
+	})
 }
 
 // cut takes the end of the partition away, and no connection, as a purge does.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package state runs what a gateway remembers beside records: the coordinator of consumer groups, and the state log in
-// Iggy that holds groups, offsets, producer ids, topic settings and log starts.
+// Iggy that holds groups, offsets, producer ids, topic settings, log starts and client quotas.
 package state
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/producers"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/quotas"
 )
 
 // Config says what state to keep, and where.
@@ -43,6 +44,8 @@ type State struct {
 	Log *statelog.Log
 	// ReserveIDs reserves producer ids of this gateway.
 	ReserveIDs producers.Reserve
+	// Quotas keeps the quotas of clients.
+	Quotas quotas.Store
 
 	topic   string
 	logger  *slog.Logger
@@ -54,7 +57,7 @@ type State struct {
 // Start opens the state log within ctx, making its topic if it is missing, and starts everything. Loading goes on after it
 // has returned.
 func Start(ctx context.Context, cfg Config) (*State, error) {
-	s := &State{topic: cfg.Topic, logger: cfg.Logger, ReserveIDs: producers.Forgetful()}
+	s := &State{topic: cfg.Topic, logger: cfg.Logger, ReserveIDs: producers.Forgetful(), Quotas: new(quotas.Memory)}
 	drive := coordinator.DriverConfig{Config: cfg.Groups, Observe: s.observeGroups}
 	if cfg.Bridge != nil {
 		storage, err := cfg.Bridge.OpenStateStorage(ctx, bridge.StateStorageConfig{
@@ -71,6 +74,7 @@ func Start(ctx context.Context, cfg Config) (*State, error) {
 		}
 		drive.Store, drive.Fenced = s.Log.Groups(), s.Log.Fenced()
 		cfg.Bridge.UseLogStarts(s.Log)
+		s.Quotas = s.Log
 		s.ReserveIDs = func(ctx context.Context, least, n int64) (int64, error) {
 			return s.Log.ReserveProducerIDs(ctx, cfg.InstanceID, least, n)
 		}

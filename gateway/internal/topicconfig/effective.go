@@ -68,12 +68,12 @@ func NewEffective(settings map[string]string) Effective {
 	setInt(settings, MaxMessageBytes, &e.MaxMessageBytes)
 	setInt(settings, TimestampBeforeMax, &e.TimestampBeforeMax)
 	setInt(settings, TimestampAfterMax, &e.TimestampAfterMax)
-	e.LogAppendTime = settings[TimestampType] == logAppendTime
+	e.LogAppendTime = strings.TrimSpace(settings[TimestampType]) == logAppendTime
 	if policy, ok := settings[CleanupPolicy]; ok {
 		members := splitList(policy)
 		e.Compact, e.Delete = slices.Contains(members, compact), slices.Contains(members, deletes)
 	}
-	switch word := settings[CompressionType]; word {
+	switch word := strings.TrimSpace(settings[CompressionType]); word {
 	case "", producer:
 	case uncompressed:
 		e.ownCodec = true

@@ -22,7 +22,7 @@ func TestEffective(t *testing.T) {
 		{map[string]string{"segment.ms": "1", "compression.type": "producer", "message.timestamp.type": "CreateTime"}, func(*Effective) {}},
 		{map[string]string{"max.message.bytes": "51200"}, func(e *Effective) { e.MaxMessageBytes = 51200 }},
 		{map[string]string{"max.message.bytes": " 0 "}, func(e *Effective) { e.MaxMessageBytes = 0 }},
-		{map[string]string{"message.timestamp.type": "LogAppendTime"}, func(e *Effective) { e.LogAppendTime = true }},
+		{map[string]string{"message.timestamp.type": " LogAppendTime "}, func(e *Effective) { e.LogAppendTime = true }},
 		{map[string]string{"message.timestamp.before.max.ms": "1000", "message.timestamp.after.max.ms": "9223372036854775807"},
 			func(e *Effective) { e.TimestampBeforeMax, e.TimestampAfterMax = 1000, math.MaxInt64 }},
 		{map[string]string{"cleanup.policy": "compact"}, func(e *Effective) { e.Compact, e.Delete = true, false }},

@@ -10,17 +10,19 @@ import (
 	"testing"
 )
 
-func TestKeysAreSortedAndOnce(t *testing.T) {
-	keys := Keys()
-	if !slices.IsSortedFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) }) {
-		t.Error("not sorted by name")
-	}
+func TestKeysAreOnceAndComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, k := range keys {
+	for _, k := range Keys() {
 		if seen[k.Name] {
 			t.Errorf("%s is there twice", k.Name)
 		}
 		seen[k.Name] = true
+		if k.Doc == "" || !strings.HasSuffix(k.Doc, ".") {
+			t.Errorf("%s is described as %q", k.Name, k.Doc)
+		}
+	}
+	if !slices.IsSortedFunc(NewTable().All(), func(a, b Key) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("not sorted by name")
 	}
 }
 
@@ -28,7 +30,7 @@ func TestKeysAreSortedAndOnce(t *testing.T) {
 func TestDefaultsAreValid(t *testing.T) {
 	table := NewTable()
 	for _, k := range table.All() {
-		if err := table.Validate(k.Name, &k.Default); err != nil {
+		if err := table.Validate(map[string]string{k.Name: k.Default}); err != nil {
 			t.Errorf("%s: %v", k.Name, err)
 		}
 	}
@@ -55,6 +57,10 @@ func TestValidate(t *testing.T) {
 		{"segment.bytes", "1048575", "Invalid value 1048575 for configuration segment.bytes: Value must be at least 1048576"},
 		{"segment.bytes", "2147483648", "Invalid value 2147483648 for configuration segment.bytes: Not a number of type INT"},
 		{"compression.gzip.level", "9", ok},
+		{"compression.gzip.level", " -1 ", ok},
+		{"compression.gzip.level", "0", "Invalid value 0 for configuration compression.gzip.level: Value must be between 1 and 9 or equal to -1"},
+		{"compression.gzip.level", "10", "Invalid value 10 for configuration compression.gzip.level: Value must be between 1 and 9 or equal to -1"},
+		{"segment.bytes", " +5 ", "Invalid value 5 for configuration segment.bytes: Value must be at least 1048576"},
 		{"compression.zstd.level", "23", "Invalid value 23 for configuration compression.zstd.level: Value must be no more than 22"},
 		{"min.cleanable.dirty.ratio", "0.25", ok},
 		{"min.cleanable.dirty.ratio", "1", ok},
@@ -68,18 +74,25 @@ func TestValidate(t *testing.T) {
 		{"cleanup.policy", "", ok},
 		{"cleanup.policy", "compact,shred", "Invalid value shred for configuration cleanup.policy: String must be one of: compact, delete"},
 		{"compression.type", "zstd", ok},
+		{"compression.type", " zstd ", ok},
+		{"compression.type", " y ", "Invalid value y for configuration compression.type: String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"},
 		{"compression.type", "none", "Invalid value none for configuration compression.type: String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"},
 		{"message.timestamp.type", "LogAppendTime", ok},
 		{"message.timestamp.type", "logappendtime", "Invalid value logappendtime for configuration message.timestamp.type: String must be one of: CreateTime, LogAppendTime"},
+		{"cleanup.policy", "delete,", "Invalid value  for configuration cleanup.policy: String must be one of: compact, delete"},
 		{"leader.replication.throttled.replicas", "0:1,1:2", ok},
+		{"leader.replication.throttled.replicas", "0:1,", ok},
+		{"leader.replication.throttled.replicas", "*", ok},
+		{"follower.replication.throttled.replicas", "0:1,x", "Invalid value [0:1, x] for configuration follower.replication.throttled.replicas: follower.replication.throttled.replicas must be the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],..."},
+		{"remote.storage.enable", "true", "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage."},
+		{"remote.storage.enable", "false", ok},
+		{"max.compaction.lag.ms", "1", ok},
 		{"no.such.key", "1", "Unknown topic config name: no.such.key"},
 		{"retention.minutes", "1", "Unknown topic config name: retention.minutes"},
 		{"", "1", "Unknown topic config name: "},
 	} {
-		check(t, tc.name+"="+tc.value, table.Validate(tc.name, &tc.value), tc.want)
+		check(t, tc.name+"="+tc.value, table.Validate(map[string]string{tc.name: tc.value}), tc.want)
 	}
-	check(t, "null", table.Validate("retention.ms", nil), "Null value not supported for topic configs: retention.ms")
-	check(t, "unknown and null", table.Validate("no.such.key", nil), "Unknown topic config name: no.such.key")
 }
 
 func check(t *testing.T, what string, err error, want string) {
@@ -108,7 +121,7 @@ func TestSplitList(t *testing.T) {
 }
 
 func TestTypeNames(t *testing.T) {
-	for typ, want := range map[Type]string{Boolean: "BOOLEAN", String: "STRING", Int: "INT", Long: "LONG", Double: "DOUBLE", List: "LIST"} {
+	for typ, want := range map[Type]string{Boolean: "BOOLEAN", String: "STRING", Int: "INT", Long: "LONG", Double: "DOUBLE", List: "LIST", Password: "PASSWORD"} {
 		if got := typ.String(); got != want {
 			t.Errorf("%d: %s, want %s", typ, got, want)
 		}

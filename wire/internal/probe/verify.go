@@ -110,13 +110,13 @@ func compare(table *wire.Table, ranges []kmsg.ApiVersionsResponseApiKey) (checks
 		i := slices.IndexFunc(left, func(r kmsg.ApiVersionsResponseApiKey) bool { return r.ApiKey == api.Key })
 		check := Check{Key: api.Key, API: api.Name, Version: api.Max, Want: Listed}
 		switch {
-		case i < 0 && !api.Served:
+		case i < 0 && !api.Advertised():
 			continue
 		case i < 0:
 			check.Err = errors.New("not advertised")
 		default:
 			check.Detail = fmt.Sprintf("%d-%d", left[i].MinVersion, left[i].MaxVersion)
-			if !api.Served || left[i].MinVersion != api.AdvertisedMin || left[i].MaxVersion != api.Max {
+			if !api.Advertised() || left[i].MinVersion != api.AdvertisedMin || left[i].MaxVersion != api.Max {
 				check.Err = errors.New("not as this release serves it")
 			}
 			left = slices.Delete(left, i, i+1)
