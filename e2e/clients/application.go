@@ -15,6 +15,7 @@ var ErrLacking = errors.New("clients: the library cannot do that")
 // administrator does. Each call uses connections of its own, leaves none open, and may be answered with ErrLacking.
 type Application interface {
 	Client
+	Administrator
 	About() About
 	// ConsumeGroup reads n records of a topic as a group's only member, from the committed offsets or the beginning on,
 	// commits just those and leaves. They are told by partition.

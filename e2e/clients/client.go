@@ -68,7 +68,7 @@ func Codecs() []string { return []string{"none", "gzip", "snappy", "lz4", "zstd"
 
 // All returns every client for the broker at addr (host:port).
 func All(addr string) []Client {
-	return []Client{Franz{addr}, Sarama{Addr: addr}, KafkaGo{addr}}
+	return []Client{Franz{Addr: addr}, Sarama{Addr: addr}, KafkaGo{addr}}
 }
 
 func toTime(ms int64) time.Time { return time.UnixMilli(ms) }

@@ -10,17 +10,28 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
 )
 
-// Franz is twmb/franz-go. Its value is the broker's address.
-type Franz struct{ Addr string }
+// Franz is twmb/franz-go, for the broker at an address.
+type Franz struct {
+	Addr     string
+	Security Security
+}
 
 func (Franz) Name() string { return "franz-go" }
 
 func (Franz) Features() Features { return Features{Idempotent: true, TellsOffset: true} }
 
 func (f Franz) client(opts ...kgo.Opt) (*kgo.Client, error) {
-	return kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(f.Addr)}, opts...)...)
+	opts = append([]kgo.Opt{kgo.SeedBrokers(f.Addr)}, opts...)
+	if f.Security.tls != nil {
+		opts = append(opts, kgo.DialTLSConfig(f.Security.tls))
+	}
+	if f.Security.User != "" {
+		opts = append(opts, kgo.SASL(plain.Auth{User: f.Security.User, Pass: f.Security.Password}.AsMechanism()))
+	}
+	return kgo.NewClient(opts...)
 }
 
 func (f Franz) CreateTopic(ctx context.Context, topic string, partitions int) error {

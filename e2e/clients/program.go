@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,10 @@ import (
 //	{"call":"group_state","group":"g"}                                                                         result: as in Kafka
 //	{"call":"delete_records","topic":"t","partition":0,"before":3}
 //	{"call":"delete_group","group":"g"}
+//	{"call":"grow_topic","topic":"t","partitions":3}
+//	{"call":"settings","topic":"t"}                                                                            result: values by name
+//	{"call":"alter_settings","topic":"t","settings":{"retention.ms":"1000"}}
+//	{"call":"replace_settings","topic":"t","settings":{"retention.ms":"1000"}}
 //
 //	{"partition":0,"offset":7,"timestamp":1700000000000,"key":"a2V5","value":null,"headers":[{"name":"h","value":"dg=="}]}   a record
 //	{"result":7}  {"error":"what failed"}  {"lacks":"why the library cannot do that"}                                          what came of it
@@ -41,6 +46,9 @@ type Program struct {
 	Release string   // none is the newest; oldest: that still runs, and does something with a broker of Kafka 4
 	Tools   []string // what must be installed; Go is
 	Lacks   []string // calls of which this release knows only versions that Kafka 4 has not any more
+	// Security is told by the variables SASL_USER, SASL_PASSWORD, TLS_CA, TLS_CERT and TLS_KEY; those that are empty stand for
+	// what there is not. Not every program knows all of them.
+	Security Security
 
 	command []string // the run command, relative to the folder e2e/clients, and its first arguments
 }
@@ -63,7 +71,7 @@ func Programs() []Program {
 		{Client: "kafkajs", Tools: node, command: []string{"node/calls", "kafkajs"}},
 		{
 			Client: "kafkajs", Release: oldest, Tools: node, command: []string{"node/calls", "kafkajs-oldest"},
-			Lacks: []string{"create_topic", "delete_topic"},
+			Lacks: []string{"create_topic", "delete_topic", "settings"},
 		},
 		{Client: "franz-go", Release: oldest, command: []string{"old/calls", "franz-go"}},
 		{Client: "sarama", Release: oldest, command: []string{"old/calls", "sarama"}},
@@ -105,7 +113,7 @@ func (p Program) Start(ctx context.Context, folder, addr string) (*Process, erro
 		program: p, cmd: exec.CommandContext(ctx, filepath.Join(folder, p.command[0]), args...),
 		lines: make(chan []byte), exited: make(chan struct{}),
 	}
-	r.cmd.Stderr = &r.stderr
+	r.cmd.Stderr, r.cmd.Env = &r.stderr, append(os.Environ(), p.Security.environment()...)
 	var err error
 	if r.calls, err = r.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("clients: starting %s: %w", p, err)

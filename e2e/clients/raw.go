@@ -22,6 +22,9 @@ const mostAnswer = 128 << 20
 // Raw is one connection to a broker on which requests are sent as they are given, at the versions that are set in them,
 // right or wrong: nothing is negotiated, retried or looked up. It is for one goroutine.
 type Raw struct {
+	// ClientID is what requests call the client.
+	ClientID string
+
 	conn        net.Conn
 	from        *bufio.Reader
 	correlation int32
@@ -34,7 +37,7 @@ func DialRaw(ctx context.Context, addr string) (*Raw, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clients: %w", err)
 	}
-	return &Raw{conn: conn, from: bufio.NewReader(conn)}, nil
+	return &Raw{ClientID: "raw", conn: conn, from: bufio.NewReader(conn)}, nil
 }
 
 // Close ends the connection.
@@ -53,7 +56,7 @@ func (r *Raw) Ask(ctx context.Context, req kmsg.Request) (kmsg.Response, error) 
 func (r *Raw) Send(ctx context.Context, reqs ...kmsg.Request) error {
 	var frames []byte
 	for _, req := range reqs {
-		frames = append(frames, kmsg.NewRequestFormatter(kmsg.FormatterClientID("raw")).AppendRequest(nil, req, r.next())...)
+		frames = append(frames, kmsg.NewRequestFormatter(kmsg.FormatterClientID(r.ClientID)).AppendRequest(nil, req, r.next())...)
 		if produce, ok := req.(*kmsg.ProduceRequest); ok && produce.Acks == 0 {
 			r.correlation-- // its number is given again: what is answered is numbered without a gap
 			continue
@@ -72,6 +75,28 @@ func (r *Raw) Send(ctx context.Context, reqs ...kmsg.Request) error {
 func (r *Raw) next() int32 {
 	r.correlation++
 	return r.correlation
+}
+
+// Bare sends bytes in a frame without a request header and returns those in the frame that comes back: SASL tokens behind
+// SaslHandshake v0. Everything before it must be answered.
+func (r *Raw) Bare(ctx context.Context, text []byte) ([]byte, error) {
+	if err := r.conn.SetDeadline(deadline(ctx)); err != nil {
+		return nil, fmt.Errorf("clients: %w", err)
+	}
+	if _, err := r.conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...)); err != nil {
+		return nil, fmt.Errorf("clients: sending: %w", err)
+	}
+	var length [4]byte
+	if _, err := io.ReadFull(r.from, length[:]); err != nil {
+		return nil, fmt.Errorf("clients: waiting for a token: %w", err)
+	}
+	n := binary.BigEndian.Uint32(length[:])
+	if n > mostAnswer {
+		return nil, fmt.Errorf("clients: a token of %d bytes", n)
+	}
+	answer := make([]byte, n)
+	_, err := io.ReadFull(r.from, answer)
+	return answer, err
 }
 
 // Receive returns the answer to the oldest request that has none yet. An error wraps io.EOF, or says that the connection

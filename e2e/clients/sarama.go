@@ -15,8 +15,11 @@ import (
 // Sarama is IBM/sarama, for the broker at an address. It speaks as it does by itself, to Kafka 2.8, or as to the newest
 // release that it knows.
 type Sarama struct {
-	Addr   string
-	Newest bool
+	Addr     string
+	Newest   bool
+	Security Security
+	// BareTokens has it log in as clients did before Kafka 1.0: SASL tokens in frames of their own, without SaslAuthenticate.
+	BareTokens bool
 }
 
 func (s Sarama) Name() string {
@@ -31,6 +34,13 @@ func (s Sarama) config() *sarama.Config {
 	if s.Newest {
 		config.Version = sarama.MaxVersion
 	}
+	if s.Security.User != "" {
+		config.Net.SASL.Enable, config.Net.SASL.User, config.Net.SASL.Password = true, s.Security.User, s.Security.Password
+		if s.BareTokens {
+			config.Net.SASL.Version, config.ApiVersionsRequest = sarama.SASLHandshakeV0, false // it does not do both
+		}
+	}
+	config.Net.TLS.Enable, config.Net.TLS.Config = s.Security.tls != nil, s.Security.tls
 	return config
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
@@ -107,15 +108,28 @@ func accepts(addr string) func(context.Context) error {
 	}
 }
 
-// answers is ready for the gateway, which takes its port before it has reached Iggy.
+// answers is ready for a broker, whose first answers come before it knows itself.
 func answers(addr string) func(context.Context) error {
+	return asked(addr, (*kgo.Client).Ping)
+}
+
+// speaks is ready for the gateway, which takes its port before it has reached Iggy, and may want to know first who asks: then
+// it says no more than what it serves.
+func speaks(addr string) func(context.Context) error {
+	return asked(addr, func(client *kgo.Client, ctx context.Context) error {
+		_, err := kmsg.NewPtrApiVersionsRequest().RequestWith(ctx, client)
+		return err
+	})
+}
+
+func asked(addr string, ask func(*kgo.Client, context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.RequestRetries(0))
 		if err != nil {
 			return err
 		}
 		defer client.Close()
-		return client.Ping(ctx)
+		return ask(client, ctx)
 	}
 }
 

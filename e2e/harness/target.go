@@ -180,7 +180,7 @@ func (t *Target) startGateway(ctx context.Context, bin Binaries, dir string, set
 	}
 	t.Kafka, t.Admin = addr, admin
 	t.Gateway, err = start(ctx, Program{
-		name: "gateway", log: t.logFile(dir, "gateway"), ready: answers(addr),
+		name: "gateway", log: t.logFile(dir, "gateway"), ready: speaks(addr),
 		path: bin.Gateway, env: append([]string{"IGGY_KAFKA_BIND_ADDR=" + addr, "IGGY_KAFKA_ADMIN_ADDR=" + admin, "IGGY_KAFKA_INSTANCE_ID=1"}, settings...),
 	})
 	if err != nil {

@@ -105,6 +105,7 @@ func (a *application) run(deleteRecords bool) {
 	if deleteRecords {
 		a.step("delete records", a.deleteRecords)
 	}
+	a.administer()
 	a.step("delete group", func() error { return a.DeleteGroup(within(a.t, limit), a.topic) })
 	a.deleteTopic()
 }

@@ -85,6 +85,10 @@ func testConnectDistributed(t *testing.T, target *harness.Target) {
 	}
 	stop(t, third)
 	c.checkTopics(t, target, map[string]int{"": 1, "-configs": 1, "-offsets": 2, "-status": 2})
+	// What the worker has looked at, too, when it was started again: it refuses to keep what it knows in another kind of topic.
+	for end, policy := range map[string]string{"": "delete", "-configs": "compact", "-offsets": "compact", "-status": "compact"} {
+		expectSetting(t, target.Kafka, c.topic+end, "cleanup.policy", policy)
+	}
 }
 
 // connect is a worker with a source that reads one file and a sink that writes another, through a topic. The sink has

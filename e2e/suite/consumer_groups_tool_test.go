@@ -29,13 +29,13 @@ var update = flag.Bool("update", false, "rewrite golden files from the broker th
 // it prints with what it prints when it is asked to do the same to a broker.
 func testConsumerGroupsTool(t *testing.T, target *harness.Target) {
 	if !slowClients(target) {
-		t.Skip("starts Java for each command: run against a broker and one gateway")
+		t.Skip("starts Java: run against a broker and one gateway")
 	}
-	j := javaTools(t, target)
-	topic := newTopic(t, clients.Franz{Addr: j.addr}, 3)
+	client := jvmProgram(t, "java-client")
+	topic := newTopic(t, clients.Franz{Addr: target.Kafka}, 3)
 	for partition, n := range []int{10, 5} { // and none in the third
 		to := clients.Destination{Topic: topic, Partition: partition, Codec: "none", Acks: clients.AcksAll}
-		produce(t, clients.Franz{Addr: j.addr}, to, plainRecords(n), 0)
+		produce(t, clients.Franz{Addr: target.Kafka}, to, plainRecords(n), 0)
 	}
 	prefix := strings.ToLower(topicName(t)) + "-"
 	file := filepath.Join(t.TempDir(), "offsets.csv")
@@ -45,7 +45,7 @@ func testConsumerGroupsTool(t *testing.T, target *harness.Target) {
 	}
 	name := strings.NewReplacer(names...)
 
-	g := toolGroups{addr: j.addr, topic: topic}
+	g := toolGroups{addr: target.Kafka, topic: topic}
 	// Two static members with some lag, a group that its member has left, and one that never had a member.
 	g.commit(t, name.Replace("LIVE"), map[int32]int64{0: 7, 1: 5})
 	g.join(t, name.Replace("LIVE"), 1, kgo.InstanceID("instance-a"))
@@ -61,21 +61,22 @@ func testConsumerGroupsTool(t *testing.T, target *harness.Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got strings.Builder
+	const tool = "consumer.group.ConsumerGroupCommand --bootstrap-server "
+	var input, got strings.Builder
 	for command := range strings.Lines(string(commands)) {
-		// The tool says in its output what failed, and prints a trace besides.
-		out, err := j.try(t, "", "consumer.group.ConsumerGroupCommand", strings.Fields(name.Replace(command))...)
+		fmt.Fprint(&input, tool, target.Kafka, " ", name.Replace(command))
+	}
+	printed := commandBlocks(client.run(t, input.String(), "Tools"))
+	for i, command := range slices.Collect(strings.Lines(string(commands))) {
 		fmt.Fprintf(&got, "$ %s", command)
-		if err != nil {
-			fmt.Fprintf(&got, "(fails)\n")
-		}
+		_, out, _ := strings.Cut(printed[i].text, "\n")
 		for _, line := range toolOutput(out, prefix, names) {
 			fmt.Fprintln(&got, line)
 		}
 		fmt.Fprintln(&got)
 	}
 	golden(t, target, "testdata/consumer-groups/printed.txt", got.String())
-	report(t, target, "kafka-consumer-groups", javaVersion(t), "list, describe, reset-offsets, delete-offsets, delete", !t.Failed())
+	report(t, target, "kafka-consumer-groups", client.version(t, "kafka-tools"), "list, describe, reset-offsets, delete-offsets, delete", !t.Failed())
 }
 
 // toolGroups makes the groups that the tool is run on.

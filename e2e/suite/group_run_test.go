@@ -34,7 +34,7 @@ const (
 // slowClients tells whether the clients that take their time, all but those for Go, are run against a target: a broker,
 // and one gateway, which the race detector must not slow down.
 func slowClients(target *harness.Target) bool {
-	return target.Name != "embedded-memory" && target.Name != "separate" && os.Getenv("E2E_RACE") != "true"
+	return target.Name != "embedded-memory" && target.Name != "embedded-durable" && os.Getenv("E2E_RACE") != "true"
 }
 
 // groupPrograms lists the clients whose groups are run against a target, ready to be started.

@@ -16,6 +16,7 @@ func testJavaClient(t *testing.T, target *harness.Target) {
 	for _, program := range []struct{ name, client, exercised string }{
 		{"Records", "Java", "producer by default, five codecs, seek, times, committed, resets"},
 		{"Groups", "Java consumer groups", "all assignors, pattern, static member, commits"},
+		{"Throttled", "Java under a quota", "producer and consumer, throttled by quotas that the AdminClient sets"},
 		{"AdminCalls", "Java AdminClient", "each call; what is not served is refused"},
 	} {
 		t.Run(program.name, func(t *testing.T) {

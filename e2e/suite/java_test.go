@@ -20,8 +20,8 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
 )
 
-// testJava drives Kafka's own tools, and with them the clients that Kafka itself is released with. Describing topics,
-// which needs DescribeConfigs, is left out: it is not served.
+// testJava drives those of Kafka's own tools that write and read, and with them the clients that Kafka itself is released
+// with.
 func testJava(t *testing.T, target *harness.Target) {
 	j := javaTools(t, target)
 	t.Run("topics", j.testTopics)

@@ -4,101 +4,141 @@
 package suite
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/iggy-kafka/iggy-kafka/e2e/clients"
 	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
 )
 
-// TestLeaks puts two gateways through what applications do, one of them several times as often. Once its clients are gone,
-// each has as many descriptors as before; both have as many goroutines, and as many bytes in use. Connections to Iggy are left
-// aside: idle ones stay for minutes, and how many there are hangs on what happened at the same moment.
-//
-// Nothing is built into the gateway for this: Linux knows its descriptors, a signal makes Go print all goroutines as it
-// ends, and a setting of Go's makes it print what each collection leaves.
-func TestLeaks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts servers: not in short mode")
+// settleTime is how long a gateway is left alone before what it still has is counted.
+const settleTime = time.Minute
+
+// leakCheck compares what a gateway has before and after the clients of all scenarios in between. It looks at the one that has
+// its Iggy in another process, so that what is stored does not count. Connections to Iggy are left aside: idle ones stay for
+// minutes, and how many there are hangs on what happened at the same moment.
+type leakCheck struct{ first *remains }
+
+// remains is what a gateway has while nobody uses it, its topics and groups are deleted, and garbage is collected.
+type remains struct {
+	descriptors int
+	goroutines  map[string]int // by what started them
+	heap        int            // bytes
+}
+
+// begin notes what there is. The scenarios before it have made the gateway have what it always keeps.
+func (l *leakCheck) begin(t *testing.T, target *harness.Target) {
+	if l.applies(t, target) {
+		l.first = remaining(t, target)
+	}
+}
+
+func (l *leakCheck) end(t *testing.T, target *harness.Target) {
+	if !l.applies(t, target) {
+		return
+	}
+	if l.first == nil {
+		t.Skip("there is nothing to compare with")
+	}
+	last := remaining(t, target)
+	t.Logf("%d descriptors and %d bytes before, %d and %d after", l.first.descriptors, l.first.heap, last.descriptors, last.heap)
+	if last.descriptors > l.first.descriptors {
+		t.Errorf("%d descriptors, %d before", last.descriptors, l.first.descriptors)
+	}
+	if diff := cmp.Diff(l.first.goroutines, last.goroutines); diff != "" {
+		t.Errorf("goroutines by what started them (-before +after):\n%s", diff)
+	}
+	if last.heap > l.first.heap+l.first.heap/10 {
+		t.Errorf("%d bytes are in use, %d before", last.heap, l.first.heap)
+	}
+}
+
+func (l *leakCheck) applies(t *testing.T, target *harness.Target) bool {
+	if target.Name != "separate" {
+		return false
 	}
 	if runtime.GOOS != "linux" {
 		t.Skip("looks into /proc")
 	}
-	bin, err := builder(t)()
-	if err != nil {
-		t.Fatal(err)
-	}
-	once, often := leftAfter(t, bin, 1), leftAfter(t, bin, 4)
-	t.Logf("%d goroutines and %d MiB are left after one round, %d and %d after four", once.total(), once.heap, often.total(), often.heap)
-	if diff := cmp.Diff(once.goroutines, often.goroutines); diff != "" {
-		t.Errorf("goroutines by what started them (-after one round +after many):\n%s", diff)
-	}
-	if most := once.heap + max(once.heap/10, 1); often.heap > most {
-		t.Errorf("%d MiB are in use after many rounds, %d after one", often.heap, once.heap)
-	}
+	return true
 }
 
-// left is what a gateway has when it is done.
-type left struct {
-	goroutines map[string]int // by what started them
-	heap       int            // in MiB, after a collection; Go tells no more
-}
-
-func (l left) total() (n int) {
-	for _, some := range l.goroutines {
-		n += some
-	}
-	return n
-}
-
-// leftAfter starts a gateway in front of an Iggy server of its own, so that what is stored does not count, and ends it.
-func leftAfter(t *testing.T, bin harness.Binaries, rounds int) left {
+func remaining(t *testing.T, target *harness.Target) *remains {
 	t.Helper()
-	target := &harness.Target{Name: fmt.Sprint("leaks-", rounds)}
-	dir := t.TempDir()
-	if err := target.StartIggy(t.Context(), bin, dir); err != nil {
+	deleteAll(t, target)
+	time.Sleep(settleTime)
+	deleteAll(t, target) // groups whose members have not left had to wait for their sessions to end
+	r := &remains{goroutines: goroutines(profile(t, target, "goroutine?debug=2")), descriptors: descriptors(t, target)}
+	profile(t, target, "heap?gc=1&debug=1") // what has a finalizer, or is in a pool, goes with the second
+	text := profile(t, target, "heap?gc=1&debug=1")
+	in := regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)$`).FindSubmatch(text)
+	if in == nil {
+		t.Fatalf("no size of the heap in %q", text)
+	}
+	var err error
+	if r.heap, err = strconv.Atoi(string(in[1])); err != nil {
 		t.Fatal(err)
 	}
-	closeAtEnd(t, target)
-	// Go tells of each collection, and makes them soon.
-	if err := target.StartGateway(t.Context(), bin, dir, "GODEBUG=gctrace=1", "GOGC=20", "IGGY_KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0"); err != nil {
-		t.Fatal(err)
-	}
-	gateway := target.Gateway
-	before := descriptors(t, target)
-	t.Run(target.Name, func(t *testing.T) { // whose end closes all clients
-		for range rounds {
-			for _, client := range clients.Applications(target.Kafka) {
-				a := &application{Application: client, t: t, addr: target.Kafka, topic: topicName(t)}
-				a.run(true)
-			}
+	if kept := os.Getenv("E2E_LOGS"); kept != "" {
+		name := filepath.Join(kept, fmt.Sprintf("heap-%d.pprof", time.Now().UnixNano()))
+		if err := os.WriteFile(name, profile(t, target, "heap"), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		collect(t, target)
-	})
-	// Before, there may have been the connection of who looked whether it is ready.
-	if !await(t, func() bool { return descriptors(t, target) <= before }) {
-		t.Errorf("%d descriptors after %d rounds, %d before", descriptors(t, target), rounds, before)
 	}
-	gateway.Abort()
-	text, err := os.ReadFile(gateway.Log())
+	return r
+}
+
+// deleteAll deletes all groups and topics: both hold memory, and each partition in use a goroutine.
+func deleteAll(t *testing.T, target *harness.Target) {
+	t.Helper()
+	admin := kadm.NewClient(franz(t, target.Kafka))
+	defer admin.Close()
+	groups, err := admin.ListGroups(within(t, limit))
 	if err != nil {
 		t.Fatal(err)
 	}
-	target.Gateway = nil                                                 // it has ended
-	text = text[bytes.LastIndex(text, []byte("serving kafka clients")):] // the file may be one that is kept
-	return left{goroutines: goroutines(text), heap: heap(t, text)}
+	if _, err := admin.DeleteGroups(within(t, limit), groups.Groups()...); err != nil {
+		t.Fatal(err)
+	}
+	topics, err := admin.ListTopics(within(t, limit)) // all but internal ones
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.DeleteTopics(within(t, limit), topics.Names()...); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.ListTopics(within(t, limit)); err != nil { // so that the gateway sees that they have gone
+		t.Fatal(err)
+	}
+}
+
+// profile asks a target's gateway what Go knows of it.
+func profile(t *testing.T, target *harness.Target, what string) []byte {
+	t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true} // what answers must not count
+	client := http.Client{Transport: transport, Timeout: limit}
+	resp, err := client.Get("http://" + target.Admin + "/debug/pprof/" + what)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %v", what, resp.Status, err)
+	}
+	return text
 }
 
 // descriptors counts those of a target's gateway, but for its connections to Iggy.
@@ -144,18 +184,7 @@ func socketsTo(t *testing.T, addr string) map[string]bool {
 	return sockets
 }
 
-// collect makes garbage in a gateway until it must have been collected several times.
-func collect(t *testing.T, target *harness.Target) {
-	t.Helper()
-	conn := dialRaw(t, target)
-	for range 5_000 {
-		if _, err := conn.Ask(within(t, limit), kmsg.NewPtrApiVersionsRequest()); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// goroutines counts those of a dump by what started them, but for the first one and for what reads from Iggy.
+// goroutines counts those of a dump by what started them, but for what reads from Iggy.
 func goroutines(dump []byte) map[string]int {
 	found := map[string]int{}
 	for _, by := range regexp.MustCompile(`(?m)^created by (\S+)`).FindAllSubmatch(dump, -1) {
@@ -164,23 +193,4 @@ func goroutines(dump []byte) map[string]int {
 		}
 	}
 	return found
-}
-
-// heap is what the last collections left at least: some run while requests are served.
-func heap(t *testing.T, log []byte) int {
-	t.Helper()
-	const last = 5
-	lines := regexp.MustCompile(`(?m)^gc \d+ .* (\d+)->(\d+)->(\d+) MB`).FindAllSubmatch(log, -1)
-	if len(lines) < last {
-		t.Fatalf("%d collections are told of, want %d", len(lines), last)
-	}
-	var sizes []int
-	for _, line := range lines[len(lines)-last:] {
-		size, err := strconv.Atoi(string(line[3]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		sizes = append(sizes, size)
-	}
-	return slices.Min(sizes)
 }

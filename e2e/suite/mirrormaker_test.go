@@ -17,7 +17,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
 )
 
-// testMirrorMaker copies a topic of a broker, and what groups have committed for it, with MirrorMaker 2. A consumer of
+// testMirrorMaker copies a topic of a broker, its settings, and what groups have committed for it, with MirrorMaker 2. A consumer of
 // such a group goes on at the copy where it had left the original.
 func testMirrorMaker(t *testing.T, target *harness.Target) {
 	mm := jvmProgram(t, "mirrormaker")
@@ -27,12 +27,13 @@ func testMirrorMaker(t *testing.T, target *harness.Target) {
 	}
 	original := start(t, kafka, nil)
 	defer func() {
-		report(t, target, "MirrorMaker 2", mm.version(t, "connect-mirror"), "a topic and its groups' offsets from a broker, restart", !t.Failed())
+		report(t, target, "MirrorMaker 2", mm.version(t, "connect-mirror"), "a topic, its settings, its growth and its groups' offsets from a broker, restart", !t.Failed())
 	}()
 
 	const partitions, n = 2, 100
 	writer := clients.Franz{Addr: original.Kafka}
 	topic := newTopic(t, writer, partitions)
+	alterTopic(t, original.Kafka, topic, map[string]string{"segment.ms": "600001"})
 	records := plainRecords(n)
 	write := func() {
 		for p := range partitions {
@@ -66,6 +67,13 @@ func testMirrorMaker(t *testing.T, target *harness.Target) {
 	commit(map[int32]int64{0: 3 * n, 1: 3 * n})
 	second := mm.start(t, "second", prints(""), properties)
 	awaitCommitted(t, target.Kafka, group, copied, map[int32]int64{0: 260, 1: 293})
+	// What is set of the original, also while the program runs, is set of the copy, which grows as well.
+	expectSetting(t, target.Kafka, copied, "segment.ms", "600001")
+	alterTopic(t, original.Kafka, topic, map[string]string{"max.message.bytes": "1234567", "cleanup.policy": "compact,delete"})
+	growTopic(t, original.Kafka, topic, partitions+1)
+	expectSetting(t, target.Kafka, copied, "max.message.bytes", "1234567")
+	expectSetting(t, target.Kafka, copied, "cleanup.policy", "compact,delete")
+	expectPartitions(t, target.Kafka, copied, partitions+1)
 	stop(t, second)
 	t.Logf("copied %d records of %d partitions; the group goes on at their ends", 260+293, partitions)
 }
@@ -78,8 +86,67 @@ func deleteBefore(topic string, offsets map[int32]int64) kadm.Offsets {
 	return all
 }
 
-// mirrorProperties writes MirrorMaker's settings. Topic settings and ACLs are not copied: that takes IncrementalAlterConfigs
-// and CreateAcls at the copy, and without the first of them MirrorMaker's connector reports an error again and again.
+// expectSetting waits until a topic's setting has a value, as who asks for all of them is told.
+func expectSetting(t *testing.T, addr, topic, name, want string) {
+	t.Helper()
+	admin, got := kadm.NewClient(franz(t, addr)), ""
+	if !await(t, func() bool {
+		all, err := admin.DescribeTopicConfigs(within(t, limit), topic)
+		if err != nil || all[0].Err != nil {
+			t.Fatal(err, all)
+		}
+		for _, c := range all[0].Configs {
+			if c.Key == name {
+				got = c.MaybeValue()
+			}
+		}
+		return got == want
+	}) {
+		t.Errorf("%s of %s is %q, want %q", name, topic, got, want)
+	}
+}
+
+// alterTopic changes a topic's settings.
+func alterTopic(t *testing.T, addr, topic string, settings map[string]string) {
+	t.Helper()
+	admin := kadm.NewClient(franz(t, addr))
+	var changes []kadm.AlterConfig
+	for name, value := range settings {
+		changes = append(changes, kadm.AlterConfig{Op: kadm.SetConfig, Name: name, Value: &value})
+	}
+	altered, err := admin.AlterTopicConfigs(within(t, limit), changes, topic)
+	if err != nil || altered[0].Err != nil {
+		t.Fatal(err, altered)
+	}
+}
+
+// growTopic gives a topic more partitions.
+func growTopic(t *testing.T, addr, topic string, partitions int) {
+	t.Helper()
+	admin := kadm.NewClient(franz(t, addr))
+	grown, err := admin.UpdatePartitions(within(t, limit), partitions, topic)
+	if err != nil || grown[topic].Err != nil {
+		t.Fatal(err, grown)
+	}
+}
+
+// expectPartitions waits until a topic has as many partitions as it should.
+func expectPartitions(t *testing.T, addr, topic string, want int) {
+	t.Helper()
+	admin, got := kadm.NewClient(franz(t, addr)), 0
+	if !await(t, func() bool {
+		topics, err := admin.ListTopics(within(t, limit), topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = len(topics[topic].Partitions)
+		return got == want
+	}) {
+		t.Errorf("%s has %d partitions, want %d", topic, got, want)
+	}
+}
+
+// mirrorProperties writes MirrorMaker's settings. ACLs are not copied: that takes CreateAcls at the copy.
 func mirrorProperties(t *testing.T, from, to, topic, group string) string {
 	t.Helper()
 	settings := []string{
@@ -91,7 +158,7 @@ func mirrorProperties(t *testing.T, from, to, topic, group string) string {
 		"offset.storage.partitions=2", "status.storage.partitions=2", "tasks.max=2",
 		"refresh.topics.interval.seconds=2", "refresh.groups.interval.seconds=2", "emit.checkpoints.interval.seconds=1",
 		"sync.group.offsets.enabled=true", "sync.group.offsets.interval.seconds=1", "offset.lag.max=0",
-		"sync.topic.configs.enabled=false", "sync.topic.acls.enabled=false",
+		"sync.topic.configs.interval.seconds=1", "sync.topic.acls.enabled=false",
 		// A worker's settings are taken from those of the cluster that it writes to. Syncs of offsets that were held up are sent
 		// when it flushes.
 		"copy.offset.flush.interval.ms=500",

@@ -46,7 +46,7 @@ type parity struct {
 
 // scripts has one for each API that is served.
 func scripts() []script {
-	return slices.Concat(recordScripts(), offsetScripts(), memberScripts(), groupScripts(), topicScripts())
+	return slices.Concat(recordScripts(), offsetScripts(), memberScripts(), groupScripts(), topicScripts(), configScripts(), adminScripts(), quotaScripts(), aclScripts())
 }
 
 // testParity runs the scripts.

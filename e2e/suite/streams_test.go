@@ -146,6 +146,9 @@ func (w *wordCount) checkTopics(t *testing.T) {
 			t.Errorf("%s has %d partitions, want %d", w.application+suffix, n, streamsPartitions)
 		}
 	}
+	expectSetting(t, w.addr, w.application+"-counts-changelog", "cleanup.policy", "compact")
+	expectSetting(t, w.addr, w.application+"-words-repartition", "cleanup.policy", "delete")
+	expectSetting(t, w.addr, w.application+"-words-repartition", "retention.ms", "-1") // Streams deletes records that it has read
 }
 
 // checkExactlyOnce starts an application that needs transactions. Where there are none it has to end, and not to wait.

@@ -26,6 +26,7 @@ type scenario struct {
 
 // scenarios are run in this order; the last ones end programs and start them again.
 func scenarios() []scenario {
+	var leaks leakCheck
 	return []scenario{
 		{"topics", testTopics},
 		{"codecs", testCodecs},
@@ -34,6 +35,7 @@ func scenarios() []scenario {
 		{"partitions", testPartitions},
 		{"idempotent", testIdempotent},
 		{"applications", testApplications},
+		{"leaks-begin", leaks.begin},
 		{"lost-answers", testLostAnswers},
 		{"offsets", testOffsets},
 		{"long-poll", testLongPoll},
@@ -49,9 +51,11 @@ func scenarios() []scenario {
 		{"pitfalls-fetch", testFetchPitfalls},
 		{"pitfalls-offsets", testOffsetPitfalls},
 		{"parity", testParity},
+		{"quotas", testQuotas},
 		{"parity-over-time", testParityTimes},
 		{"groups", testGroups},
 		{"join-rounds", testJoinRounds},
+		{"leaks-end", leaks.end},
 		{"PB-38-sequences-over-restarts", testSequencesOverRestarts},
 		{"group-restarts", testGroupRestarts},
 		{"gateway-stopped", testGatewayStopped},
@@ -67,7 +71,10 @@ func TestSuite(t *testing.T) {
 	build := builder(t)
 	for _, kind := range harness.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
-			target := start(t, kind, build, "IGGY_KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0") // tests do not wait for members that do not come
+			target := start(t, kind, build,
+				"IGGY_KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0", // tests do not wait for members that do not come
+				"IGGY_KAFKA_ADMIN_PPROF=true",
+				"IGGY_KAFKA_PRODUCE_SESSION_IDLE_SECS=10") // idle connections to Iggy go before leaks are looked for
 			for _, s := range scenarios() {
 				t.Run(s.name, func(t *testing.T) { s.run(t, target) })
 			}

@@ -242,6 +242,8 @@ func (s *transcript) write(out *strings.Builder, indent, label string, v reflect
 			// nothing to tell.
 		case name == "RecordBatches":
 			s.writeRecords(&below, indent+"  ", field.Bytes())
+		case field.Kind() == reflect.Pointer && !field.IsNil() && field.Elem().Kind() == reflect.Struct:
+			s.write(&below, indent+"  ", name, field.Elem())
 		case field.Kind() == reflect.Struct:
 			if !same {
 				s.write(&below, indent+"  ", name, field)

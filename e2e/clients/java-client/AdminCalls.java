@@ -9,16 +9,18 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.AbortTransactionSpec;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.AlterConfigsOptions;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
+import org.apache.kafka.clients.admin.CreatePartitionsOptions;
 import org.apache.kafka.clients.admin.CreateTopicsOptions;
 import org.apache.kafka.clients.admin.CreateTopicsResult;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
+import org.apache.kafka.clients.admin.DescribeConfigsOptions;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsSpec;
 import org.apache.kafka.clients.admin.ListGroupsOptions;
@@ -52,6 +54,7 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.quota.ClientQuotaAlteration;
 import org.apache.kafka.common.quota.ClientQuotaEntity;
 import org.apache.kafka.common.quota.ClientQuotaFilter;
+import org.apache.kafka.common.quota.ClientQuotaFilterComponent;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
@@ -254,23 +257,94 @@ final class AdminCalls {
 
   private void settings() {
     ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
-    Function<String, AlterConfigOp> set = value -> new AlterConfigOp(new ConfigEntry("retention.ms", value), AlterConfigOp.OpType.SET);
-    Steps.step("describeConfigs", () -> get(admin.describeConfigs(List.of(resource)).all()).get(resource).get("retention.ms").value());
+    Steps.step("describeConfigs", () -> setting(resource, "retention.ms"));
+    Steps.step("describeConfigs, where it comes from", () ->
+        get(admin.describeConfigs(List.of(resource), new DescribeConfigsOptions().includeSynonyms(true)).all()).get(resource).get("max.message.bytes").synonyms().stream()
+            .map(synonym -> synonym.source() + " " + synonym.name() + "=" + synonym.value()).collect(Collectors.joining(", ")));
     Steps.step("describeConfigs, of a broker", () -> {
       ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(node()));
       return !get(admin.describeConfigs(List.of(broker)).all()).get(broker).entries().isEmpty();
     });
-    Steps.step("incrementalAlterConfigs", () -> get(admin.incrementalAlterConfigs(Map.of(resource, List.of(set.apply("3600000")))).all()));
-    Steps.step("incrementalAlterConfigs, not a value", () -> get(admin.incrementalAlterConfigs(Map.of(resource, List.of(set.apply("long")))).all()));
+    Steps.step("describeConfigs, missing", () -> get(admin.describeConfigs(List.of(new ConfigResource(ConfigResource.Type.TOPIC, topic + "-missing"))).all()));
+    Steps.step("incrementalAlterConfigs", () -> {
+      alter(resource, AlterConfigOp.OpType.SET, "retention.ms", "3600000");
+      return setting(resource, "retention.ms") + ", kept " + setting(resource, "max.message.bytes");
+    });
+    Steps.step("incrementalAlterConfigs, append", () -> {
+      alter(resource, AlterConfigOp.OpType.APPEND, "cleanup.policy", "compact");
+      return setting(resource, "cleanup.policy");
+    });
+    Steps.step("incrementalAlterConfigs, subtract", () -> {
+      alter(resource, AlterConfigOp.OpType.SUBTRACT, "cleanup.policy", "delete");
+      return setting(resource, "cleanup.policy");
+    });
+    Steps.step("incrementalAlterConfigs, delete", () -> {
+      alter(resource, AlterConfigOp.OpType.DELETE, "cleanup.policy", null);
+      return setting(resource, "cleanup.policy");
+    });
+    Steps.step("incrementalAlterConfigs, only validated", () -> {
+      get(admin.incrementalAlterConfigs(Map.of(resource, List.of(new AlterConfigOp(new ConfigEntry("retention.ms", "1000"), AlterConfigOp.OpType.SET))),
+          new AlterConfigsOptions().validateOnly(true)).all());
+      return setting(resource, "retention.ms");
+    });
+    Steps.step("incrementalAlterConfigs, not a value", () -> {
+      alter(resource, AlterConfigOp.OpType.SET, "retention.ms", "long");
+      return null;
+    });
     Steps.step("listConfigResources", () -> get(admin.listConfigResources(Set.of(ConfigResource.Type.TOPIC), new org.apache.kafka.clients.admin.ListConfigResourcesOptions()).all()).contains(resource));
+    Steps.step("createPartitions, only validated", () ->
+        get(admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(PARTITIONS + 1)), new CreatePartitionsOptions().validateOnly(true)).all()));
     Steps.step("createPartitions", () -> get(admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(PARTITIONS + 1))).all()));
     Steps.step("createPartitions, fewer", () -> get(admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(1))).all()));
+    Steps.step("describeTopics, grown", () -> {
+      long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(10); // as above
+      int partitions;
+      do {
+        partitions = get(admin.describeTopics(List.of(topic)).allTopicNames()).get(topic).partitions().size();
+      } while (partitions == PARTITIONS && System.nanoTime() < until);
+      return partitions;
+    });
+    ClientQuotaEntity client = new ClientQuotaEntity(Map.of(ClientQuotaEntity.CLIENT_ID, topic));
     Steps.step("describeClientQuotas", () -> get(admin.describeClientQuotas(ClientQuotaFilter.all()).entities()) != null);
-    Steps.step("alterClientQuotas", () -> get(admin.alterClientQuotas(List.of(
-        new ClientQuotaAlteration(new ClientQuotaEntity(Map.of(ClientQuotaEntity.CLIENT_ID, topic)), List.of(new ClientQuotaAlteration.Op("producer_byte_rate", 1e9))))).all()));
+    Steps.step("alterClientQuotas", () -> quota(client, 1e9));
+    Steps.step("alterClientQuotas, not a rate", () -> quota(client, -1.0));
+    Steps.step("alterClientQuotas, remove", () -> quota(client, null));
     Steps.step("updateFeatures", () -> get(admin.updateFeatures(
         Map.of("no.such.feature", new org.apache.kafka.clients.admin.FeatureUpdate((short) 1, org.apache.kafka.clients.admin.FeatureUpdate.UpgradeType.UPGRADE)),
         new org.apache.kafka.clients.admin.UpdateFeaturesOptions().validateOnly(true)).all()));
+  }
+
+  private void alter(ConfigResource resource, AlterConfigOp.OpType how, String name, String value) throws Exception {
+    get(admin.incrementalAlterConfigs(Map.of(resource, List.of(new AlterConfigOp(new ConfigEntry(name, value), how)))).all());
+  }
+
+  /** A setting once it is not changing any more: a broker learns of changes a little later than its controller. */
+  private String setting(ConfigResource resource, String name) throws Exception {
+    String value;
+    long unchanged = System.nanoTime();
+    String before = null;
+    do {
+      value = get(admin.describeConfigs(List.of(resource)).all()).get(resource).get(name).value();
+      if (!value.equals(before)) {
+        before = value;
+        unchanged = System.nanoTime();
+      }
+      Thread.sleep(10);
+    } while (System.nanoTime() - unchanged < TimeUnit.MILLISECONDS.toNanos(150));
+    return value;
+  }
+
+  /** Sets the rate at which a client may produce, or removes it, and returns what is told of it then. */
+  private Object quota(ClientQuotaEntity client, Double rate) throws Exception {
+    get(admin.alterClientQuotas(List.of(new ClientQuotaAlteration(client, List.of(new ClientQuotaAlteration.Op("producer_byte_rate", rate))))).all());
+    ClientQuotaFilter filter = ClientQuotaFilter.containsOnly(List.of(ClientQuotaFilterComponent.ofEntity(ClientQuotaEntity.CLIENT_ID, topic)));
+    Map<String, Double> told = rate == null ? Map.of() : Map.of("producer_byte_rate", rate);
+    long until = System.nanoTime() + TimeUnit.SECONDS.toNanos(10); // as with settings
+    Map<String, Double> found;
+    do {
+      found = get(admin.describeClientQuotas(filter).entities()).getOrDefault(client, Map.of());
+    } while (!found.equals(told) && System.nanoTime() < until);
+    return found;
   }
 
   private void replicas() {

@@ -19,8 +19,8 @@ import org.apache.kafka.common.utils.Exit;
 
 /**
  * Runs Kafka's command-line tools, many in one JVM, whose start would cost more than they do. The commands come from the
- * standard input, one a line: a class in org.apache.kafka.tools and its arguments. Lines that begin with "> " after a
- * command are its standard input.
+ * standard input, one a line: a class in org.apache.kafka.tools, or in kafka (kafka.admin.ConfigCommand), and its arguments.
+ * Lines that begin with "> " after a command are its standard input.
  *
  * <p>It prints each command with what it prints and, if it fails, its exit code and which of Kafka's errors it names. What it
  * prints on its standard error is left out.
@@ -85,8 +85,9 @@ final class Tools {
     };
     Exit.setExitProcedure(procedure);
     Exit.setHaltProcedure(procedure);
+    String name = command[0].startsWith("kafka.") ? command[0] : "org.apache.kafka.tools." + command[0];
     try {
-      Class.forName("org.apache.kafka.tools." + command[0]).getMethod("main", String[].class)
+      Class.forName(name).getMethod("main", String[].class)
           .invoke(null, (Object) Arrays.copyOfRange(command, 1, command.length));
     } catch (InvocationTargetException e) {
       if (!(e.getCause() instanceof Exited)) {

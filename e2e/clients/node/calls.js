@@ -11,8 +11,20 @@ const library = process.argv[2]
 const { Kafka, CompressionCodecs, CompressionTypes, logLevel } = require(library)
 CompressionCodecs[CompressionTypes.Snappy] = require('kafkajs-snappy')
 
-const kafka = new Kafka({ brokers: [process.argv[3]], clientId: 'kafkajs', logLevel: logLevel.ERROR })
+// How to say who one is, and whom to believe; empty: not at all.
+const { SASL_USER, SASL_PASSWORD, TLS_CA, TLS_CERT, TLS_KEY } = process.env
+const file = path => (path ? fs.readFileSync(path) : undefined)
+
+const kafka = new Kafka({
+  brokers: [process.argv[3]],
+  clientId: 'kafkajs',
+  logLevel: logLevel.ERROR,
+  sasl: SASL_USER ? { mechanism: 'plain', username: SASL_USER, password: SASL_PASSWORD } : undefined,
+  ssl: TLS_CA ? { ca: file(TLS_CA), cert: file(TLS_CERT), key: file(TLS_KEY) } : undefined,
+})
 const codecs = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, snappy: CompressionTypes.Snappy }
+
+const topicResource = 2 // AlterConfigs and DescribeConfigs' number for topics, which has no name in old releases
 
 const fromText = text => (text === null ? null : Buffer.from(text, 'base64'))
 const toText = bytes => (bytes === null || bytes === undefined ? null : bytes.toString('base64'))
@@ -108,6 +120,18 @@ const calls = {
     return before // it is not told
   },
   delete_group: ({ group }) => administer(['deleteGroups', [group]]),
+  grow_topic: ({ topic, partitions }) => administer(['createPartitions', { topicPartitions: [{ topic, count: partitions }] }]),
+  settings: async ({ topic }) => {
+    const found = await administer(['describeConfigs', { resources: [{ type: topicResource, name: topic }], includeSynonyms: false }])
+    return Object.fromEntries(found.resources[0].configEntries.map(e => [e.configName, e.configValue]))
+  },
+  alter_settings: () => {
+    throw new Lacking('it has AlterConfigs alone')
+  },
+  replace_settings: ({ topic, settings }) => {
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
+    return administer(['alterConfigs', { validateOnly: false, resources: [{ type: topicResource, name: topic, configEntries }] }])
+  },
 }
 
 const answer = async ({ call, ...args }) => {

@@ -4,10 +4,16 @@
 
 import base64
 import json
+import os
 import sys
 import traceback
 
 LIMIT = 10  # seconds that one step of a call may take
+
+
+# How to say who one is, and whom to believe; empty: not at all.
+USER, PASSWORD, CA, CERT, KEY = (os.environ.get(name, "") for name in ("SASL_USER", "SASL_PASSWORD", "TLS_CA", "TLS_CERT", "TLS_KEY"))
+PROTOCOL = {(False, False): "PLAINTEXT", (True, False): "SASL_PLAINTEXT", (False, True): "SSL", (True, True): "SASL_SSL"}[bool(USER), bool(CA)]
 
 
 class Lacking(Exception):
@@ -43,6 +49,13 @@ def check(ok, what):
     """Libraries that return errors instead of raising them."""
     if not ok:
         raise RuntimeError(what)
+
+
+def settings_of(responses):
+    """Those of the one topic in answers as they came: code, text, kind, topic, and settings, which begin with name and value."""
+    ((code, text, _, _, settings),) = responses[0].resources
+    check(code == 0, text)
+    return {setting[0]: setting[1] for setting in settings}
 
 
 def answer(call, run):

@@ -8,10 +8,21 @@ import sys
 import aiokafka
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.helpers import create_ssl_context
 
-from calls import LIMIT, Lacking, bytes_of, check, headers_of, read, serve
+from calls import CA, CERT, KEY, LIMIT, PASSWORD, PROTOCOL, USER, Lacking, bytes_of, check, headers_of, read, serve, settings_of
 
-broker = {"bootstrap_servers": sys.argv[1]}
+try:
+    from aiokafka.admin import NewPartitions
+    from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+except ImportError:  # in 0.8 it takes kafka-python's
+    from kafka.admin import ConfigResource, ConfigResourceType, NewPartitions
+
+broker = {"bootstrap_servers": sys.argv[1], "security_protocol": PROTOCOL}
+if USER:
+    broker |= {"sasl_mechanism": "PLAIN", "sasl_plain_username": USER, "sasl_plain_password": PASSWORD}
+if CA:
+    broker["ssl_context"] = create_ssl_context(cafile=CA, certfile=CERT or None, keyfile=KEY or None)
 
 
 async def administer(call):
@@ -111,7 +122,29 @@ async def delete_group(group):
     raise Lacking("cannot delete groups")
 
 
-calls = [create_topic, delete_topic, produce, consume, consume_group, offset_at, topics, partitions_of, groups, group_state, delete_records, delete_group]
+async def grow_topic(topic, partitions):
+    result = await administer(lambda a: a.create_partitions({topic: NewPartitions(partitions)}))
+    check(result.topic_errors[0][1] == 0, result)
+
+
+def resource(topic, settings=None):
+    return ConfigResource(ConfigResourceType.TOPIC, topic, settings)
+
+
+async def settings(topic):
+    return settings_of(await administer(lambda a: a.describe_configs([resource(topic)])))
+
+
+async def alter_settings(topic, settings):
+    raise Lacking("it has AlterConfigs alone")
+
+
+async def replace_settings(topic, settings):
+    ((code, text, *_),) = (await administer(lambda a: a.alter_configs([resource(topic, settings)])))[0].resources
+    check(code == 0, text)
+
+
+calls = [grow_topic, settings, alter_settings, replace_settings] + [create_topic, delete_topic, produce, consume, consume_group, offset_at, topics, partitions_of, groups, group_state, delete_records, delete_group]
 by_name = {c.__name__: c for c in calls}
 serve(
     {"version": aiokafka.__version__, "codecs": ["none", "gzip", "snappy", "lz4", "zstd"], "idempotent": True, "tells_offset": True},

@@ -5,12 +5,31 @@
 import sys
 
 import confluent_kafka
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic
 
-from calls import LIMIT, Lacking, bytes_of, check, headers_of, read, serve
+try:
+    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry
+except ImportError:
+    AlterConfigOpType = None  # it is newer
 
-broker = {"bootstrap.servers": sys.argv[1], "reconnect.backoff.max.ms": 1000}
+from calls import CA, CERT, KEY, LIMIT, PASSWORD, PROTOCOL, USER, Lacking, bytes_of, check, headers_of, read, serve
+
+refused = []  # what ended connections: a call itself only says that its time was over
+
+
+def on_error(error):
+    if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):
+        refused.append(error)
+
+
+broker = {"bootstrap.servers": sys.argv[1], "reconnect.backoff.max.ms": 1000, "security.protocol": PROTOCOL, "error_cb": on_error}
+if USER:
+    broker |= {"sasl.mechanisms": "PLAIN", "sasl.username": USER, "sasl.password": PASSWORD}
+if CA:
+    broker["ssl.ca.location"] = CA
+if CERT:
+    broker |= {"ssl.certificate.location": CERT, "ssl.key.location": KEY}
 admin = AdminClient(broker)
 
 
@@ -123,8 +142,39 @@ def delete_group(group):
     done(admin.delete_consumer_groups([group]))
 
 
-calls = [create_topic, delete_topic, produce, consume, consume_group, offset_at, topics, partitions_of, groups, group_state, delete_records, delete_group]
+def grow_topic(topic, partitions):
+    done(admin.create_partitions([NewPartitions(topic, partitions)]))
+
+
+def settings(topic):
+    return {name: entry.value for name, entry in done(admin.describe_configs([ConfigResource(ConfigResource.Type.TOPIC, topic)])).items()}
+
+
+def alter_settings(topic, settings):
+    if not AlterConfigOpType:
+        raise Lacking("incremental_alter_configs is newer")
+    entries = [ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET) for name, value in settings.items()]
+    done(admin.incremental_alter_configs([ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=entries)]))
+
+
+def replace_settings(topic, settings):
+    done(admin.alter_configs([ConfigResource(ConfigResource.Type.TOPIC, topic, set_config=settings)]))
+
+
+calls = [grow_topic, settings, alter_settings, replace_settings] + [create_topic, delete_topic, produce, consume, consume_group, offset_at, topics, partitions_of, groups, group_state, delete_records, delete_group]
 by_name = {c.__name__: c for c in calls}
+
+
+def run(name, arguments):
+    try:
+        return by_name[name](**arguments)
+    except KafkaException:
+        admin.poll(0)
+        if refused:
+            raise KafkaException(refused[0]) from None
+        raise
+
+
 serve(
     {
         "version": f"{confluent_kafka.__version__}, librdkafka {confluent_kafka.libversion()[0]}",
@@ -132,5 +182,5 @@ serve(
         "idempotent": True,
         "tells_offset": True,
     },
-    lambda name, arguments: by_name[name](**arguments),
+    run,
 )
