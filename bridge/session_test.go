@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
@@ -281,5 +282,43 @@ func TestRefusedBesideOthers(t *testing.T) {
 		expect(t, b, top, as(bob, idempotent(b, 8, 0, 0, 2)), "at 24")
 		expect(t, b, top, as(ann, idempotent(b, 7, 0, 12, 2)), "at 26")
 		expect(t, b, top, as(ann, idempotent(b, 7, 0, 10, 2)), "duplicate of 20, newest 12")
+	})
+}
+
+// A session closes while its batches are on their way: what is sent is waited for, what is not sent fails as not written, and those
+// of others go on. A producer whose batches failed so is answered as before when it comes back.
+func TestCloseUnderWay(t *testing.T) {
+	withPrincipals(t, nil, []string{"ann"}, func(t *testing.T, f *fakeIggy, b *Bridge) {
+		top := topic(t, b, "orders", 1)
+		ann := signIn(t, b, "ann")
+		expect(t, b, top, as(ann, idempotent(b, 7, 0, 0, 2)), "at 0")
+		f.once(iggywire.CodeSendMessages, slow)
+		sent := as(ann, idempotent(b, 7, 0, 2, 2))
+		if err := b.Append(top, 0, sent); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		queued, others := as(ann, idempotent(b, 7, 0, 4, 2)), batch(b, 1, 1)
+		for _, a := range []*Append{queued, others} {
+			if err := b.Append(top, 0, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ann.Close(t.Context())
+		if got, err := sent.Wait(t.Context()); err != nil || got.BaseOffset != 2 {
+			t.Errorf("what was sent: %+v, %v", got, err)
+		}
+		if _, err := queued.Wait(t.Context()); !errors.Is(err, ErrClosed) || IsUnknownOutcome(err) {
+			t.Errorf("what was not: %v", err)
+		}
+		if got, err := others.Wait(t.Context()); err != nil || got.BaseOffset != 4 {
+			t.Errorf("the other user's: %+v, %v", got, err)
+		}
+		again := signIn(t, b, "ann")
+		expect(t, b, top, as(again, idempotent(b, 7, 0, 6, 2)), "out of order")
+		expect(t, b, top, as(again, idempotent(b, 7, 0, 4, 2)), "at 5")
+		if epoch := b.epoch.Load(); epoch != 0 {
+			t.Errorf("%d connections counted as lost", epoch)
+		}
 	})
 }

@@ -15,9 +15,10 @@ import (
 // slots bounds the connections that carry writes, of all users together: each of their pools takes a slot before it opens one, and
 // releases it when that one is gone.
 //
-// A user without any connection waits, first come, first served, and makes one of the others go: an idle one if there is
-// one, else one of a user who has several, else the one that has been there longest. What is in use goes once it has its answers,
-// but a new one not before those have got it who waited for it: so everybody gets on, however many users write all the time.
+// A user without any connection waits, first come, first served, and makes one of the others go: an idle one if there is one,
+// else one of a user who has several, else the one that has been there longest. What is in use goes once its users are done: a
+// lane with its look at the partition and its send. A new one does not go before those have got it who waited for it. So
+// everybody gets on, however many users write all the time.
 //
 // A nil *slots bounds nothing. Lock order: slots.mu, then connPool.mu.
 type slots struct {

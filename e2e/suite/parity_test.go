@@ -46,7 +46,7 @@ type parity struct {
 
 // scripts has one for each API that is served.
 func scripts() []script {
-	return slices.Concat(recordScripts(), offsetScripts(), memberScripts(), groupScripts(), topicScripts(), configScripts(), adminScripts(), quotaScripts(), aclScripts())
+	return slices.Concat(recordScripts(), offsetScripts(), memberScripts(), groupScripts(), topicScripts(), configScripts(), adminScripts(), quotaScripts(), aclScripts(), saslScripts())
 }
 
 // testParity runs the scripts.

@@ -5,6 +5,7 @@ package suite
 
 import (
 	"bytes"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,7 +19,11 @@ import (
 
 // testQuotas holds clients to rates.
 func testQuotas(t *testing.T, target *harness.Target) {
-	for _, s := range []scenario{{"answers", testThrottledAnswers}, {"franz-go", testThrottledClient}} {
+	for _, s := range []scenario{
+		{"PB-74-answers", testThrottledAnswers},
+		{"PB-74-franz-go", testThrottledClient},
+		{"PB-74-kcat", testThrottledKcat},
+	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel() // they wait
 			s.run(t, target)
@@ -210,4 +215,37 @@ func testThrottledClient(t *testing.T, target *harness.Target) {
 	if throttled.n.Load() == 0 {
 		t.Error("the consumer was not throttled")
 	}
+}
+
+// testThrottledKcat is the same with librdkafka, which does not say that it is throttled: that shows in how long it takes at least.
+func testThrottledKcat(t *testing.T, target *harness.Target) {
+	requireTool(t, "kcat")
+	const rate, records, size = 100_000, 600, 2_000 // 12 seconds' worth, of which 10 come at once
+	s := newTranscript(t, target)
+	topic := s.create("topic", 1)
+	name := topicName(t)
+	by := quotaEntity{"client-id": &name}
+	s.setQuota(by, map[string]float64{producerRate: rate, consumerRate: rate})
+	defer s.setQuota(by, map[string]float64{producerRate: 0, consumerRate: 0})
+
+	k := kcat{target.Kafka}
+	client := []string{"-X", "client.id=" + name}
+	lines := strings.Repeat(strings.Repeat("v", size)+"\n", records)
+	// It ends with the last answer, so what it waits for is that the one before is paid for: requests are small for that.
+	k.timed(t, time.Second/2, lines, append(client, "-P", "-t", topic.name, "-X", "batch.size=20000", "-X", "max.in.flight=1")...)
+	got := k.timed(t, time.Second/2, "", append(client, "-C", "-t", topic.name, "-o", "beginning", "-e", "-X", "fetch.max.bytes=200000", "-X", "message.max.bytes=200000")...)
+	if got != lines {
+		t.Errorf("%d bytes came, %d were sent", len(got), len(lines))
+	}
+}
+
+// timed runs kcat, which must take a while.
+func (k kcat) timed(t *testing.T, least time.Duration, stdin string, args ...string) string {
+	t.Helper()
+	begun := time.Now()
+	out := k.run(t, stdin, args...)
+	if took := time.Since(begun); took < least {
+		t.Errorf("it took %v", took)
+	}
+	return out
 }

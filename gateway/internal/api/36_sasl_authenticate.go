@@ -35,10 +35,16 @@ func (a *API) saslAuthenticate(_ context.Context, conn *server.Conn, req *wire.R
 	// At once: before the reader looks at the next frame, which is not a raw token any more.
 	v := s.Take(sasl.Token, time.Now())
 	return func(ctx context.Context) (server.Reply, error) {
-		if v != sasl.Check {
-			return outOfTurn(v, body)
+		switch v {
+		case sasl.Check:
+			return a.login(ctx, conn, s, body)
+		case sasl.Decline:
+			resp := body.ResponseKind().(*kmsg.SASLAuthenticateResponse)
+			resp.ErrorCode = illegalSaslState
+			resp.ErrorMessage = kmsg.StringPtr("SaslAuthenticate request received after successful authentication")
+			return server.NewReply(resp), nil
 		}
-		return a.login(ctx, conn, s, body)
+		return outOfTurn(v, body)
 	}
 }
 

@@ -334,7 +334,7 @@ func TestAuthentication(t *testing.T) {
 		{"unknown ApiVersions instead of the token", []step{{"handshake1", "PLAIN", "0 PLAIN"}, {"versions9", "", "34"}}, server.Unauthenticated},
 		{"a second handshake", []step{{"handshake1", "PLAIN", "0 PLAIN"}, {"handshake1", "PLAIN", "34"}}, server.Unauthenticated},
 		{"a handshake after the login", []step{{"handshake1", "PLAIN", "0 PLAIN"}, {"token2", goodToken, "0"}, {"handshake1", "PLAIN", "34"}, {"metadata9", "", "0"},
-			{"handshake1", "X", "34"}, {"token2", goodToken, "34"}, {"metadata9", "", "0"}}, 0},
+			{"handshake1", "X", "34"}, {"token2", goodToken, "34 SaslAuthenticate request received after successful authentication"}, {"metadata9", "", "0"}}, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -42,13 +42,13 @@ type Quotas struct {
 
 	limits    atomic.Pointer[limits]
 	reloading sync.Mutex // one at a time reads the store
-	altering  chan struct{}
+	altering  alterations
 	traffic   [kinds]traffic
 }
 
 // New returns the quotas that are in a store.
 func New(store Store, logger *slog.Logger) *Quotas {
-	q := &Quotas{store: store, logger: logger, began: time.Now(), altering: make(chan struct{}, 1)}
+	q := &Quotas{store: store, logger: logger, began: time.Now()}
 	q.limits.Store(&limits{})
 	return q
 }
@@ -133,39 +133,4 @@ func (q *Quotas) All() []Quota {
 	}
 	slices.SortFunc(all, func(a, b Quota) int { return compare(a.Entity, b.Entity) })
 	return all
-}
-
-// Check says whether Alter could change an entity: ErrTooMany if there is no room for it.
-func (q *Quotas) Check(e Entity, change map[Kind]float64) error {
-	_, _, err := q.current().with(e, change)
-	return err
-}
-
-// Alter changes the rates of an entity, 0 to remove one, and returns when that is durable: as the Store says, or ErrTooMany.
-// What is not in change stays.
-func (q *Quotas) Alter(ctx context.Context, e Entity, change map[Kind]float64) error {
-	select {
-	case q.altering <- struct{}{}:
-		defer func() { <-q.altering }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	rates, changed, err := q.current().with(e, change)
-	if err != nil || !changed {
-		return err
-	}
-	return q.store.SetQuota(ctx, e.key(), rates.values())
-}
-
-// with returns the rates of an entity after a change.
-func (l *limits) with(e Entity, change map[Kind]float64) (rates Rates, changed bool, err error) {
-	before, known := l.byEntity[e]
-	rates = before
-	for kind, r := range change {
-		rates[kind] = r
-	}
-	if !known && rates != (Rates{}) && len(l.byEntity) >= MaxQuotas {
-		return rates, false, ErrTooMany
-	}
-	return rates, rates != before, nil
 }

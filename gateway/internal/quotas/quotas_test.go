@@ -209,6 +209,51 @@ func TestTooMany(t *testing.T) {
 	alter(t, q, slow, one)
 }
 
+// slowStore takes a second for each change, and any number at a time.
+type slowStore struct{ Memory }
+
+func (s *slowStore) SetQuota(ctx context.Context, key string, values map[string]string) error {
+	select {
+	case <-time.After(time.Second):
+		return s.Memory.SetQuota(ctx, key, values)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Changes of many entities are stored together; those of one come one after the other, and nothing is lost of either.
+func TestAlterTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQuotas(t, new(slowStore))
+		begun := time.Now()
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() { alter(t, q, Entity{User: Named(fmt.Sprint(i))}, map[Kind]float64{Produced: 1}) })
+		}
+		all.Wait()
+		if took := time.Since(begun); took != time.Second || len(q.All()) != 100 {
+			t.Errorf("%d after %v", len(q.All()), took)
+		}
+		all.Go(func() { alter(t, q, slow, map[Kind]float64{Produced: 1}) })
+		all.Go(func() { alter(t, q, slow, map[Kind]float64{Fetched: 2}) })
+		all.Wait()
+		if took := time.Since(begun); took != 3*time.Second || q.current().byEntity[slow] != (Rates{1, 2}) {
+			t.Errorf("%v after %v", q.current().byEntity[slow], took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		all.Go(func() { alter(t, q, slow, map[Kind]float64{Produced: 3}) })
+		synctest.Wait()
+		if err := q.Alter(ctx, slow, map[Kind]float64{Produced: 4}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		all.Wait()
+		if len(q.altering.held) != 0 || q.altering.adding != 0 {
+			t.Errorf("%d are held, %d are added", len(q.altering.held), q.altering.adding)
+		}
+	})
+}
+
 // failing stores nothing, or not yet.
 type failing struct {
 	Memory
