@@ -18,11 +18,17 @@ func (s Sarama) GrowTopic(_ context.Context, topic string, partitions int) error
 func (s Sarama) Settings(_ context.Context, topic string) (settings map[string]string, err error) {
 	settings = map[string]string{}
 	err = s.administer(func(admin sarama.ClusterAdmin) error {
-		found, err := admin.DescribeConfig(sarama.ConfigResource{Type: sarama.TopicResource, Name: topic})
-		for _, c := range found {
+		found, err := admin.DescribeConfigs([]*sarama.ConfigResource{{Type: sarama.TopicResource, Name: topic}}, sarama.DescribeConfigsOptions{})
+		if err != nil {
+			return err
+		}
+		for _, c := range found[0].Configs {
 			settings[c.Name] = c.Value
 		}
-		return err
+		if found[0].ErrorCode != sarama.ErrNoError {
+			return found[0].ErrorCode
+		}
+		return nil
 	})
 	return settings, err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"testing"
 
 	"github.com/iggy-kafka/iggy-kafka/e2e/clients"
 )
@@ -58,15 +59,19 @@ func (a *application) growTopic() error {
 	return err
 }
 
-// expectSettings waits until a topic has settings: a broker takes a moment for that.
 func (a *application) expectSettings(want map[string]string) error {
+	return expectSettings(a.t, a, a.topic, want)
+}
+
+// expectSettings waits until a topic has settings: a broker takes a moment for that.
+func expectSettings(t *testing.T, client clients.Administrator, topic string, want map[string]string) error {
 	got, err := map[string]string{}, error(nil)
-	if !await(a.t, func() bool {
-		all, failed := a.Settings(within(a.t, limit), a.topic)
+	if !await(t, func() bool {
+		var all map[string]string
+		all, err = client.Settings(within(t, limit), topic)
 		for name := range want {
 			got[name] = all[name]
 		}
-		err = failed
 		return err != nil || maps.Equal(got, want)
 	}) {
 		return fmt.Errorf("settings are %v, want %v", got, want)

@@ -17,6 +17,7 @@ func testJavaClient(t *testing.T, target *harness.Target) {
 		{"Records", "Java", "producer by default, five codecs, seek, times, committed, resets"},
 		{"Groups", "Java consumer groups", "all assignors, pattern, static member, commits"},
 		{"Throttled", "Java under a quota", "producer and consumer, throttled by quotas that the AdminClient sets"},
+		{"Consoles", "AKHQ and Kafbat UI, their calls", "cluster, nodes, topics, settings, records, groups, log directories, ACLs, quotas, changes"},
 		{"AdminCalls", "Java AdminClient", "each call; what is not served is refused"},
 	} {
 		t.Run(program.name, func(t *testing.T) {

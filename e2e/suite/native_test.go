@@ -24,6 +24,7 @@ func testNative(t *testing.T, target *harness.Target) {
 	t.Run("kafka-to-iggy", func(t *testing.T) { testKafkaToNative(t, target, native) })
 	t.Run("both-write", func(t *testing.T) { testBothWrite(t, target, native) })
 	t.Run("iggy-creates-topic", func(t *testing.T) { testNativeCreatesTopic(t, target, native) })
+	t.Run("iggy-sets-what-kafka-cannot-say", func(t *testing.T) { testNativeSettings(t, target, native) })
 }
 
 // testNativeToKafka: a native message has no key; its user headers become record headers; it may name a key.
@@ -108,6 +109,38 @@ func testNativeCreatesTopic(t *testing.T, target *harness.Target, native iggy) {
 			to := clients.Destination{Topic: topic, Partition: 2, Codec: "none", Acks: clients.AcksAll}
 			if _, err := writer.Produce(within(t, limit), to, plainRecords(2)); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// testNativeSettings: what Kafka has no words for, a fraction of a millisecond and a size of all partitions, is rounded where it
+// is told, and kept when another setting is changed.
+func testNativeSettings(t *testing.T, target *harness.Target, native iggy) {
+	const expiry, size = 3_600_000_500, 10 << 30 // µs, bytes
+	for _, client := range clients.Applications(target.Kafka) {
+		t.Run(client.Name(), func(t *testing.T) {
+			topic := topicName(t)
+			if _, err := native.client.CreateTopic(native.stream, topic, 3, iggcon.CompressionAlgorithmGzip, expiry, size, nil); err != nil {
+				t.Fatal(err)
+			}
+			told := map[string]string{"retention.ms": "3600001", "retention.bytes": "3579139413"}
+			if err := expectSettings(t, client, topic, told); err != nil {
+				t.Fatal(err)
+			}
+			if err := client.AlterSettings(within(t, limit), topic, map[string]string{"max.message.bytes": "1000"}); err != nil {
+				t.Fatal(err)
+			}
+			told["max.message.bytes"] = "1000"
+			if err := expectSettings(t, client, topic, told); err != nil {
+				t.Fatal(err)
+			}
+			kept, err := native.client.GetTopic(native.stream, identifier(t, topic))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kept.MessageExpiry != expiry || kept.MaxTopicSize != size || kept.CompressionAlgorithm != uint8(iggcon.CompressionAlgorithmGzip) {
+				t.Errorf("Iggy has an expiry of %d, a size of %d and compression %d", kept.MessageExpiry, kept.MaxTopicSize, kept.CompressionAlgorithm)
 			}
 		})
 	}

@@ -17,7 +17,9 @@ import (
 //
 // v2: current leader epoch (KIP-320). v3: replica id, which says who asks and changes nothing. v4: flexible.
 //
-// Where a leader epoch ends: consumers ask after a change of leaders, to find out whether what they read is still there.
+// Where a leader epoch ends: consumers ask after a change of leaders, to find out whether what they read is still there, and
+// before they go on from a committed offset that has an epoch. So who may poll may ask: without the answer Java's consumer and
+// franz-go's do not read on.
 
 // noEpoch is no leader epoch (org.apache.kafka.common.record.RecordBatch.NO_PARTITION_LEADER_EPOCH).
 const noEpoch = -1
@@ -26,7 +28,7 @@ func (a *API) offsetForLeaderEpoch(ctx context.Context, conn *server.Conn, req *
 	ctx, cancel := context.WithTimeout(ctx, listOffsetsTimeout)
 	defer cancel()
 	resp := newEpochEnds(req)
-	topics := a.boundsOf(ctx, conn, permissions.Read, func(yield func(string) bool) {
+	topics := a.boundsOf(ctx, conn, permissions.Poll, func(yield func(string) bool) {
 		for i := range req.Topics {
 			if !yield(req.Topics[i].Topic) {
 				return

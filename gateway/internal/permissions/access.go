@@ -13,7 +13,7 @@ import (
 type Rights uint8
 
 const (
-	Read   Rights = 1 << iota // look at the topic: its settings, producers, epochs
+	Read   Rights = 1 << iota // look at the topic: its settings and producers
 	Poll                      // read its messages and keep offsets in it
 	Send                      // write messages
 	Manage                    // change, purge and delete it; of a stream: make topics in it, too
@@ -112,7 +112,7 @@ func (a *Access) RightsEverywhere() Rights { return a.global }
 // MayDescribe: be told of a topic by name.
 func (a *Access) MayDescribe(t *bridge.Topic) bool { return a.Rights(t).Any(Describe) }
 
-// MayRead: look at a topic's settings, producers and epochs.
+// MayRead: look at a topic's settings and producers.
 func (a *Access) MayRead(t *bridge.Topic) bool { return a.Rights(t).Any(Read) }
 
 // MayPoll: read a topic's messages and keep offsets in it.

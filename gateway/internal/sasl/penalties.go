@@ -17,7 +17,7 @@ const (
 	// forgiveness is how long after a penalty has ended it is forgotten. Who waits for that gains nothing over who tries
 	// again at each end.
 	forgiveness = 10 * time.Minute
-	// maxPenalties bounds memory, to about 2 MiB: beyond it the penalty is dropped that was given longest ago.
+	// maxPenalties bounds memory, to some 3 MiB: beyond it the penalty is dropped that was given longest ago.
 	maxPenalties = 16384
 )
 

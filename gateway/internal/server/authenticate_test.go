@@ -139,13 +139,13 @@ func TestPreAuthTimeout(t *testing.T) {
 		talking.send(frame(1, apiVersions(3)))
 		talking.expect(1)
 		f.expectCause(AuthenticationTimeout, 0)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		f.expectCause(AuthenticationTimeout, 1)
 		silent.expectClosed()
 
 		time.Sleep(15*time.Second - 2)
 		f.expectCause(AuthenticationTimeout, 1)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		f.expectCause(AuthenticationTimeout, 2)
 		talking.expectClosed()
 

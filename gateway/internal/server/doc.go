@@ -21,6 +21,12 @@
 // it, as if requests were served one by one, which is what Kafka does. When nobody is left to take answers, they are
 // dropped at once.
 //
+// # Authentication
+//
+// Where clients authenticate, each connection has a [sasl.Session], and the Handler answers by it. Until somebody has
+// authenticated ([Conn.SetPrincipal]) the reader looks at a frame only when all before it are answered, takes at most 64 KiB, and
+// waits for less time. After SaslHandshake v0 it reads a token without a request header and hands it on as a SaslAuthenticate.
+//
 // # Memory
 //
 // Frames above 64 KiB, decoding and answers are each charged to a budget of bytes that all connections share, and

@@ -52,12 +52,13 @@ type State struct {
 	running *errgroup.Group
 	failed  context.Context // ends when the state cannot be loaded, and at Stop
 	cancel  context.CancelFunc
+	swept   chan struct{} // closed when deleted topics were looked for once
 }
 
 // Start opens the state log within ctx, making its topic if it is missing, and starts everything. Loading goes on after it
 // has returned.
 func Start(ctx context.Context, cfg Config) (*State, error) {
-	s := &State{topic: cfg.Topic, logger: cfg.Logger, ReserveIDs: producers.Forgetful(), Quotas: new(quotas.Memory)}
+	s := &State{topic: cfg.Topic, logger: cfg.Logger, ReserveIDs: producers.Forgetful(), Quotas: new(quotas.Memory), swept: make(chan struct{})}
 	drive := coordinator.DriverConfig{Config: cfg.Groups, Observe: s.observeGroups}
 	if cfg.Bridge != nil {
 		storage, err := cfg.Bridge.OpenStateStorage(ctx, bridge.StateStorageConfig{
@@ -102,7 +103,7 @@ func (s *State) run(ctx context.Context, b *bridge.Bridge) {
 		return s.failure(s.Log.Run(s.failed))
 	})
 	s.running.Go(func() error {
-		newSweeper(s.Groups, s.Log, b, s.logger).run(owning)
+		newSweeper(s.Groups, s.Log, b, s.logger).run(owning, s.swept)
 		return nil
 	})
 }

@@ -41,8 +41,8 @@ func newSweeper(groups *coordinator.Driver, log *statelog.Log, b *bridge.Bridge,
 	return &sweeper{groups: groups, log: log, bridge: b, logger: logger, gone: map[string]bool{}}
 }
 
-// run sweeps until ctx ends.
-func (s *sweeper) run(ctx context.Context) {
+// run sweeps until ctx ends; tried is closed after the first time.
+func (s *sweeper) run(ctx context.Context, tried chan<- struct{}) {
 	select {
 	case <-s.groups.Loaded():
 	case <-ctx.Done():
@@ -50,9 +50,12 @@ func (s *sweeper) run(ctx context.Context) {
 	}
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
-	for {
+	for first := true; ; first = false {
 		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
 			s.logger.Warn("state of deleted topics not dropped yet", "err", err)
+		}
+		if first {
+			close(tried)
 		}
 		select {
 		case <-tick.C:
