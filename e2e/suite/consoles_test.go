@@ -30,7 +30,7 @@ type consolePage struct {
 }
 
 // testConsoles replays what Redpanda Console and kminion ask, as their sources have it (redpanda-data/console,
-// backend/pkg/console and backend/pkg/api; redpanda-data/kminion, minion, prometheus and e2e): nothing may fail.
+// backend/pkg/console; redpanda-data/kminion, minion, prometheus and e2e): nothing may fail.
 func testConsoles(t *testing.T, target *harness.Target) {
 	defer func() {
 		version := (&application{Application: clients.Franz{}, t: t}).version()

@@ -6,6 +6,7 @@ package suite
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 
 	iggyclient "github.com/apache/iggy/foreign/go/client"
@@ -120,9 +121,16 @@ func testNativeSettings(t *testing.T, target *harness.Target, native iggy) {
 	const expiry, size = 3_600_000_500, 10 << 30 // µs, bytes
 	for _, client := range clients.Applications(target.Kafka) {
 		t.Run(client.Name(), func(t *testing.T) {
+			t.Parallel()
 			topic := topicName(t)
 			if _, err := native.client.CreateTopic(native.stream, topic, 3, iggcon.CompressionAlgorithmGzip, expiry, size, nil); err != nil {
 				t.Fatal(err)
+			}
+			if !await(t, func() bool { // what others make is seen within a second
+				names, err := client.Topics(within(t, limit))
+				return err == nil && slices.Contains(names, topic)
+			}) {
+				t.Fatal("the topic does not come up")
 			}
 			told := map[string]string{"retention.ms": "3600001", "retention.bytes": "3579139413"}
 			if err := expectSettings(t, client, topic, told); err != nil {

@@ -272,7 +272,7 @@ func (a *API) autoCreate(ctx context.Context, s *bridge.Session, refs []topicRef
 		if len(made) == maxAutoCreate || ctx.Err() != nil {
 			break // the rest when it asks again
 		}
-		if ref.id != (bridge.TopicID{}) || !see.rightsTo(ref.name).Any(permissions.Manage) || a.checkNewName(see.view, made, ref.name) != nil {
+		if ref.id != (bridge.TopicID{}) || !see.rightsTo(ref.name).Any(permissions.Manage) || a.checkNewName(see, made, ref.name) != nil {
 			continue
 		}
 		tried = true

@@ -133,7 +133,7 @@ func (a *API) createTopic(ctx context.Context, s *bridge.Session, req *kmsg.Crea
 	if !see.rightsTo(t.Topic).Any(permissions.Manage) {
 		return refusedTopic(t.Topic, refuse(topicAuthorizationFailed, "Authorization failed."))
 	}
-	if no := a.checkNewName(see.view, made, t.Topic); no != nil {
+	if no := a.checkNewName(see, made, t.Topic); no != nil {
 		return refusedTopic(t.Topic, no)
 	}
 	settings, no := a.newSettings(t.Configs)
@@ -178,24 +178,26 @@ func (a *API) refusalOf(op operation, err error) *refusal {
 }
 
 // checkNewName says why a topic of that name cannot be created; nil if it can.
-func (a *API) checkNewName(view *bridge.TopicView, made map[string]string, name string) *refusal {
+func (a *API) checkNewName(see sight, made map[string]string, name string) *refusal {
 	if err := bridge.ValidateTopicName(name); err != nil {
 		return refuse(invalidTopicException, "%s", err.Error())
 	}
 	if a.isInternal(name) {
 		return refuse(invalidTopicException, "Topic '%s' is internal.", name)
 	}
-	if _, exists := view.ByName(name); exists {
+	if _, exists := see.view.ByName(name); exists {
 		return refuse(topicAlreadyExists, "Topic '%s' already exists.", name)
 	}
-	other, collides := view.Colliding(name)
+	other, collides := see.view.Colliding(name)
 	if !collides {
 		other, collides = made[bridge.CollisionKey(name)]
+	} else if _, no := see.find(topicRef{name: other}, permissions.Describe); no != none {
+		return refuse(invalidTopicException, "Topic '%s' collides with an existing topic.", name) // of a stream that the client may not see
 	}
 	if collides {
 		return refuse(invalidTopicException, "Topic '%s' collides with existing topic: %s", name, other)
 	}
-	if len(view.Topics)+len(made) >= maxTopics {
+	if len(see.view.Topics)+len(made) >= maxTopics {
 		return refuse(policyViolation, "There are %d topics, the most that the gateway holds.", maxTopics)
 	}
 	return nil

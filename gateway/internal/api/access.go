@@ -32,12 +32,15 @@ var errNoPrincipal = errors.New("api: nobody has authenticated on this connectio
 
 // access is what the client on a connection may do, at most a second old: everything, where clients do not authenticate.
 //
-// An error is for code or groupCode to put into words: Iggy cannot be asked. That the client has to sign in again, for
-// which there are no words, has closed its connection before any handler began (admit).
+// An error is for code to put into words: Iggy cannot be asked. That the client has to sign in again, for which there are no
+// words, has closed its connection before any handler began (admit).
 func (a *API) access(ctx context.Context, conn *server.Conn) (*permissions.Access, error) {
 	p, err := a.principal(conn)
-	if p == nil {
-		return a.everything, err
+	switch {
+	case err != nil:
+		return nil, err
+	case p == nil:
+		return a.everything, nil
 	}
 	access, err := p.Access(ctx)
 	if err != nil {
@@ -46,7 +49,7 @@ func (a *API) access(ctx context.Context, conn *server.Conn) (*permissions.Acces
 	return access, nil
 }
 
-// session is the access to Iggy of the client on a connection.
+// session is the access to Iggy of the client on a connection that admit has let through.
 func (a *API) session(conn *server.Conn) *bridge.Session {
 	if p, _ := a.principal(conn); p != nil {
 		return p.Session()

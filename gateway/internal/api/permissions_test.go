@@ -5,6 +5,7 @@ package api_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -328,4 +329,26 @@ func TestPermissionsWhileIggyIsAway(t *testing.T) {
 	}
 	proxy.Refuse(false)
 	until(t, "served again", func() bool { return c.fetchOne(part{topic: "here"}).ErrorCode == 0 })
+}
+
+// A name that collides with one of another stream, which the client may not see, is refused without saying with which.
+func TestCollisionTellsNoNames(t *testing.T) {
+	server := iggytest.Start(t)
+	other := server.Prefix + "other"
+	topicMap := fmt.Appendf(nil, "default_stream = %q\n[topics.\"se.cret\"]\nstream = %q\ntopic = \"secret\"\n", server.Prefix+"stream", other)
+	names, err := bridge.ParseTopicMap(topicMap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := server.Dial(t)
+	root.NewStream(other)
+	root.NewTopic(other, "secret")
+	w := newPermitted(t, server, onStream(iggywire.StreamPermissions{ManageTopics: true}), func(s *setup) {
+		s.bridge = func(cfg *bridge.Config) { cfg.Names = names }
+	})
+	c := w.login(t)
+	got := ask[*kmsg.CreateTopicsResponse](c, createRequest(5, newTopicSpec("se_cret", 1, 1))).Topics[0]
+	if got.ErrorCode != 17 || strings.Contains(*got.ErrorMessage, "se.cret") {
+		t.Errorf("error %d, %q", got.ErrorCode, *got.ErrorMessage)
+	}
 }
