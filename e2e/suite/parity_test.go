@@ -217,6 +217,18 @@ func servedVersions(t *testing.T) map[int16]versionRange {
 	return served
 }
 
+// advertisedWithoutSASL are the APIs that the table has for all clients, those that need not authenticate among them.
+func advertisedWithoutSASL(t *testing.T) (keys []int16) {
+	t.Helper()
+	authenticated := regexp.MustCompile(`(?m)^\| (\d+) \|.*, where clients authenticate \|$`).FindAllStringSubmatch(compatibility(t), -1)
+	for key := range servedVersions(t) {
+		if !slices.ContainsFunc(authenticated, func(row []string) bool { return row[1] == fmt.Sprint(key) }) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // provoked is a code that is answered in a range of versions.
 type provoked struct {
 	code            int16
