@@ -27,7 +27,7 @@ func ask(ctx context.Context, p *connPool, req iggywire.Request, repeatable bool
 			repeatable && (errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrMalformed) ||
 				hasStatus(err, iggywire.StatusInvalidCommand))
 		if !again || attempt > 0 {
-			return a, err
+			return a, p.class(err)
 		}
 	}
 }

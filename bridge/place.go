@@ -170,7 +170,7 @@ func (l *lane) sendOnce(ctx context.Context, writes *connPool, m *member, group 
 	case err == nil:
 		return l.locate(ctx, c, calls[1:])
 	case hasStatus(err, iggywire.StatusUnauthenticated):
-		return 0, fmt.Errorf("%w: %w: %w", errNotWritten, ErrUnavailable, err)
+		return 0, fmt.Errorf("%w: %w: %w", errNotWritten, ErrUnavailable, writes.class(err))
 	case errors.As(err, &refused) && !errors.Is(err, ErrMalformed) && refused.Status != iggywire.StatusInvalidCommand:
 		return 0, err
 	}

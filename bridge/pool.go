@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 )
 
 const (
@@ -34,6 +36,7 @@ type connPool struct {
 	open        opener
 	dialTimeout time.Duration
 	slots       *slots // which its connections take; nil: none
+	others      bool   // they are not the gateway's own user's
 	vital       bool   // the last connection stays, also when it is idle: to open another one is dear
 
 	ctx    context.Context // ends what runs when the pool closes
@@ -137,6 +140,15 @@ func (p *connPool) giveUp(dialled chan struct{}, cause error) error {
 	}
 	p.callers--
 	return cause
+}
+
+// class is err, but that Iggy does not know who has signed in on a connection: of another user than the gateway's own this says
+// that it was deleted.
+func (p *connPool) class(err error) error {
+	if p.others && hasStatus(err, iggywire.StatusUnauthenticated) {
+		return fmt.Errorf("%w: %v", ErrRefused, err)
+	}
+	return err
 }
 
 // put gives back what get returned.

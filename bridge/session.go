@@ -30,7 +30,8 @@ type Session struct {
 	b             *Bridge
 	writes, reads *connPool
 	id            iggywire.Identifier
-	pass          *pass // nil: the gateway's own user
+	pass          *pass  // nil: the gateway's own user
+	createdAt     uint64 // when Iggy made that other user
 
 	ask sharedCall[*iggywire.UserDetails]
 
@@ -52,9 +53,10 @@ func (b *Bridge) NewSession(l *Login) (*Session, error) {
 	reads := newConnPool(nil, b.cfg.DialTimeout, b.cfg.MaxReadConnections)
 	writes := newConnPool(nil, b.cfg.DialTimeout, 1) // more when there is a token
 	s := b.newSession(iggywire.NumericID(l.user.ID), writes, reads)
-	s.pass = newPass()
+	s.pass, s.createdAt = newPass(), l.user.CreatedAt
 	reads.open, writes.open = s.openRead, s.openWrite
 	reads.vital = true
+	reads.others, writes.others = true, true
 	if !b.others.add(s) {
 		s.Close(context.Background()) // it has nothing to say goodbye to
 		return nil, ErrClosed
@@ -105,7 +107,7 @@ func (s *Session) openByToken(ctx context.Context) (*conn, error) {
 	}
 	// Somebody deleted it, or it could not be renewed in time.
 	if err := s.remake(ctx); err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	c, err = s.tryToken(ctx)
 	return c, refused(err)
@@ -148,8 +150,12 @@ func (s *Session) loadUser(ctx context.Context) (*iggywire.UserDetails, error) {
 	defer cancel()
 	asked := time.Now()
 	user, err := getUser(ctx, s.request, s.id)
-	if err == nil && user.Status != iggywire.UserActive { // Iggy goes on serving those who are signed in
+	switch {
+	case err != nil:
+	case user.Status != iggywire.UserActive: // Iggy goes on serving those who are signed in
 		err = fmt.Errorf("%w: it is inactive", ErrRefused)
+	case s.pass != nil && user.CreatedAt != s.createdAt: // Iggy gives the numbers of users who are gone out again
+		err = fmt.Errorf("%w: its number is another user's", ErrRefused)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bridge: user %v: %w", s.id, err)

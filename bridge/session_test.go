@@ -322,3 +322,26 @@ func TestCloseUnderWay(t *testing.T) {
 		}
 	})
 }
+
+// Iggy gives the number of a user who was deleted out again, and knows who is signed in on a connection by that number. What it
+// then says of the number is about somebody else.
+func TestNumberOfTheUserGivenOutAgain(t *testing.T) {
+	withPrincipals(t, nil, []string{"ann"}, func(t *testing.T, f *fakeIggy, b *Bridge) {
+		s := signIn(t, b, "ann")
+		if _, err := s.User(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.with(func() {
+			ann := f.users.byName["ann"]
+			delete(f.users.byName, "ann")
+			f.users.byName["eve"] = &fakeUser{
+				id: ann.id, created: ann.created + 1, name: "eve", password: "password of eve",
+				tokens: map[string]fakeToken{}, denied: ann.denied, did: ann.did,
+			}
+		})
+		time.Sleep(time.Second)
+		if u, err := s.User(t.Context()); !errors.Is(err, ErrRefused) {
+			t.Errorf("ann's session is told of %q (made at %d): %v", u.Username, u.CreatedAt, err)
+		}
+	})
+}

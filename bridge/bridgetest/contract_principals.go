@@ -298,6 +298,9 @@ func (tw *town) checkClients(t *testing.T, seen *register) {
 	defer seen.mu.Unlock()
 	open := 0
 	for _, c := range get(tw.admin, iggywire.Bare(iggywire.CodeGetClients), iggywire.ParseClients) {
+		if c.UserID == iggywire.NoUser { // it has signed out to make room
+			continue
+		}
 		for user := range seen.spoken[c.Address] {
 			open++
 			if c.UserID != tw.users[user].number {

@@ -41,6 +41,9 @@ func (a *API) joinGroup(_ context.Context, conn *server.Conn, req *wire.Request)
 		waiting, cancel := a.parked(ctx)
 		defer cancel()
 		result, err := a.Groups.Join(waiting, body.Group, join)
+		if no := a.mayUseGroups(ctx, conn); err == nil && no != none { // no more, after the wait
+			return server.NewReply(refusedJoin(body, no)), nil
+		}
 		return a.joined(ctx, body, result, err)
 	}
 }

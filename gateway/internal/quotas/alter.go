@@ -31,7 +31,7 @@ func (q *Quotas) Alter(ctx context.Context, e Entity, change map[Kind]float64) e
 		return nil
 	}
 	if adds {
-		if !q.altering.add(len(l.byEntity)) {
+		if !q.altering.add(func() int { return len(q.current().byEntity) }) {
 			return ErrTooMany
 		}
 		defer q.altering.added()
@@ -85,11 +85,12 @@ func (a *alterations) hold(ctx context.Context, e Entity) (release func(), err e
 	}, nil
 }
 
-// add takes a place for one more entity beside so many; false if there is none. One that has just been stored may be counted twice.
-func (a *alterations) add(beside int) bool {
+// add takes a place for one more entity; false if there is none. Stored is how many there are: one that has just come to them may be
+// counted twice, so it is asked while no place is given back.
+func (a *alterations) add(stored func() int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if beside+a.adding >= MaxQuotas {
+	if stored()+a.adding >= MaxQuotas {
 		return false
 	}
 	a.adding++

@@ -333,3 +333,26 @@ func BenchmarkProduced(b *testing.B) {
 type fixed struct{ *Memory }
 
 func (fixed) QuotasVersion() uint64 { return 1 }
+
+// However many are added at the same time, there are no more than there may be.
+func TestTooManyAtOnce(t *testing.T) {
+	m := &Memory{}
+	for i := range MaxQuotas - 50 {
+		m.SetQuota(t.Context(), Entity{User: Named(fmt.Sprint("u", i))}.key(), map[string]string{"producer_byte_rate": "1"})
+	}
+	q := New(m, slog.New(slog.DiscardHandler))
+	var all sync.WaitGroup
+	for w := range 16 {
+		all.Go(func() {
+			for i := range 20 {
+				if err := q.Alter(t.Context(), Entity{User: Named(fmt.Sprint("n", w, "-", i))}, map[Kind]float64{Produced: 1}); err != nil && !errors.Is(err, ErrTooMany) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := len(m.Quotas()); n > MaxQuotas {
+		t.Errorf("%d quotas, at most %d", n, MaxQuotas)
+	}
+}
