@@ -41,8 +41,8 @@ func (a *API) joinGroup(_ context.Context, conn *server.Conn, req *wire.Request)
 		waiting, cancel := a.parked(ctx)
 		defer cancel()
 		result, err := a.Groups.Join(waiting, body.Group, join)
-		if no := a.mayUseGroups(ctx, conn); err == nil && no != none { // no more, after the wait
-			return server.NewReply(refusedJoin(body, no)), nil
+		if err == nil && a.mayNoLongerUseGroups(ctx, conn) {
+			return server.NewReply(refusedJoin(body, groupAuthorizationFailed)), nil
 		}
 		return a.joined(ctx, body, result, err)
 	}

@@ -36,8 +36,8 @@ func (a *API) syncGroup(_ context.Context, conn *server.Conn, req *wire.Request)
 			conn.GiveBack(req)
 		}
 		result, err := a.sync(ctx, body.Group, sync)
-		if no := a.mayUseGroups(ctx, conn); err == nil && no != none { // no more, after the wait
-			return server.NewReply(refusedSync(body, no)), nil
+		if err == nil && a.mayNoLongerUseGroups(ctx, conn) {
+			return server.NewReply(refusedSync(body, groupAuthorizationFailed)), nil
 		}
 		return a.synced(ctx, body, result, err)
 	}

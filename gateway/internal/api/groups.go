@@ -67,6 +67,12 @@ func (a *API) mayUseGroups(ctx context.Context, conn *server.Conn) int16 {
 	return a.refusedGroup(err)
 }
 
+// mayNoLongerUseGroups is asked when a client has waited for others, and has its answer: it stands if Iggy cannot be asked now.
+func (a *API) mayNoLongerUseGroups(ctx context.Context, conn *server.Conn) bool {
+	access, err := a.access(ctx, conn)
+	return err == nil && !access.MayUseGroups()
+}
+
 // refusedGroup is the code for who may not do something with a group; err is why that is not known.
 func (a *API) refusedGroup(err error) int16 {
 	if err != nil {
