@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,7 +55,8 @@ type pass struct {
 	name  string
 	token []byte // nil: none
 	renew time.Time
-	made  int64 // how many have been
+	made  int64    // how many have been
+	left  []string // names that Iggy may have a token for which nobody uses, to be deleted: a handful at most, see mint
 
 	complained bool // the log has it that Iggy gives none
 }
@@ -77,11 +79,11 @@ func (p *pass) held() bool {
 	return p.token != nil
 }
 
-// due reports that the token should be replaced.
-func (p *pass) due(now time.Time) bool {
+// due reports that the token should be replaced, or another one be deleted at last.
+func (p *pass) due(now time.Time) (renew, clean bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.token != nil && !now.Before(p.renew)
+	return p.token != nil && !now.Before(p.renew), len(p.left) > 0
 }
 
 func (p *pass) next() int64 {
@@ -91,14 +93,39 @@ func (p *pass) next() int64 {
 	return p.made
 }
 
-// set replaces the token, of which no byte is left, and returns the name of the old one.
-func (p *pass) set(name string, token []byte, renew time.Time) (old string) {
+// set replaces the token, of which no byte is kept; in Iggy the old one is left.
+func (p *pass) set(name string, token []byte, renew time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.token)
-	old = p.name
+	if p.name != "" {
+		p.left = append(p.left, p.name)
+	}
 	p.name, p.token, p.renew = name, token, renew
-	return old
+}
+
+// leave remembers that a token of that name may have been made, which nobody was told.
+func (p *pass) leave(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = append(p.left, name)
+}
+
+// leftOver returns the name of a token to delete; empty: there is none.
+func (p *pass) leftOver() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.left) == 0 {
+		return ""
+	}
+	return p.left[0]
+}
+
+// deleted forgets a name that leftOver has returned.
+func (p *pass) deleted(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = slices.DeleteFunc(p.left, func(l string) bool { return l == name })
 }
 
 // drop forgets the token of that name, which was refused.
@@ -164,8 +191,12 @@ func (s *Session) sweepTokens(ctx context.Context, ask requester) error {
 	return nil
 }
 
-// mint makes a token, and deletes the one it replaces. It has the turn.
+// mint makes a token, and deletes the one it replaces. It has the turn. As long as one cannot be deleted no other one is made:
+// for a user whose connections are lost again and again they would pile up until they expire.
 func (s *Session) mint(ctx context.Context, ask requester) error {
+	if err := s.clean(ctx, ask); err != nil {
+		return err
+	}
 	life := s.b.cfg.TokenLife
 	renew := time.Now().Add(life / 2)
 	name, secret, err := s.create(ctx, ask, life)
@@ -175,17 +206,25 @@ func (s *Session) mint(ctx context.Context, ask requester) error {
 		}
 		return err
 	}
-	old := s.pass.set(name, secret, renew)
+	s.pass.set(name, secret, renew)
 	s.writes.setMax(s.b.cfg.MaxWriteConnections)
-	if old == "" {
-		return nil
-	}
-	a, err := ask(ctx, iggywire.DeleteToken{Name: old})
-	a.release()
-	return unlessRefused(err)
+	return s.clean(ctx, ask)
 }
 
-// takenNames is how many names in a row may be taken: by tokens that could not be deleted, or whose making was not answered.
+// clean deletes the tokens that are left. One that Iggy does not delete for this user is left to expire.
+func (s *Session) clean(ctx context.Context, ask requester) error {
+	for name := s.pass.leftOver(); name != ""; name = s.pass.leftOver() {
+		a, err := ask(ctx, iggywire.DeleteToken{Name: name})
+		a.release()
+		if err := unlessRefused(err); err != nil {
+			return err
+		}
+		s.pass.deleted(name)
+	}
+	return nil
+}
+
+// takenNames is how many names in a row may be taken.
 const takenNames = 5
 
 // create has Iggy make a token.
@@ -194,10 +233,14 @@ func (s *Session) create(ctx context.Context, ask requester, life time.Duration)
 		name = s.b.tokenName(s.pass.next())
 		var a answer
 		a, err = ask(ctx, iggywire.CreateToken{Name: name, Expiry: uint64(life.Microseconds())})
-		if hasStatus(err, iggywire.StatusTokenExists) {
+		if hasStatus(err, iggywire.StatusTokenExists) { // this process made it, and lost the answer, or could not delete it
+			s.pass.leave(name)
 			continue
 		}
 		if err != nil {
+			if unlessRefused(err) != nil {
+				s.pass.leave(name)
+			}
 			break
 		}
 		raw, err := iggywire.ParseRawToken(a.bytes())
@@ -221,9 +264,10 @@ func unlessRefused(err error) error {
 	return err
 }
 
-// renew replaces the session's token when it is due. One that cannot be replaced is tried again at the next tick.
+// renew replaces the session's token when it is due, and deletes those that are left. What fails is tried again at the next tick.
 func (s *Session) renew(ctx context.Context, now time.Time) error {
-	if !s.pass.due(now) {
+	renew, clean := s.pass.due(now)
+	if !renew && !clean {
 		return nil
 	}
 	select {
@@ -234,9 +278,13 @@ func (s *Session) renew(ctx context.Context, now time.Time) error {
 	defer func() { <-s.pass.turn }()
 	ctx, cancel := context.WithTimeout(ctx, s.b.cfg.CallTimeout)
 	defer cancel()
-	err := s.mint(ctx, s.request)
+	do := s.clean
+	if renew {
+		do = s.mint
+	}
+	err := do(ctx, s.request)
 	if err != nil {
-		s.b.cfg.Logger.Warn("a personal access token cannot be renewed", "user_id", s.id.String(), "err", err)
+		s.b.cfg.Logger.Warn("a personal access token cannot be replaced or deleted", "user_id", s.id.String(), "err", err)
 	}
 	return err
 }
@@ -259,15 +307,10 @@ func (s *Session) remake(ctx context.Context) error {
 	return s.mint(ctx, c.request)
 }
 
-// revoke deletes the session's token.
+// revoke deletes the session's tokens.
 func (s *Session) revoke(ctx context.Context) {
-	name := s.pass.set("", nil, time.Time{})
-	if name == "" {
-		return
-	}
-	a, err := s.request(ctx, iggywire.DeleteToken{Name: name})
-	a.release()
-	if err = unlessRefused(err); err != nil {
-		s.b.cfg.Logger.Warn("a personal access token could not be deleted: it expires", "user_id", s.id.String(), "name", name, "err", err)
+	s.pass.set("", nil, time.Time{})
+	if err := s.clean(ctx, s.request); err != nil {
+		s.b.cfg.Logger.Warn("a personal access token could not be deleted: it expires", "user_id", s.id.String(), "name", s.pass.leftOver(), "err", err)
 	}
 }

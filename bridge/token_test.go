@@ -100,6 +100,7 @@ func TestTokenRenewed(t *testing.T) {
 		first := f.tokensOf("ann")
 		for range 10 {
 			time.Sleep(10 * time.Minute)
+			synctest.Wait() // it is renewed at this very moment
 			f.cutOff("ann")
 			if _, err := write(t, b, top, 0, as(s, batch(b, 1, 1))); err != nil {
 				t.Fatal(err)
@@ -124,6 +125,46 @@ func TestTokenRenewed(t *testing.T) {
 			t.Errorf("after it has expired: %v", err)
 		}
 	})
+}
+
+// Iggy goes away while a token is replaced: what it may have kept is deleted at the next tick, before another one is made.
+func TestTokenLeftOver(t *testing.T) {
+	for _, test := range []struct {
+		code  iggywire.Code
+		fault fault
+		left  int // how many tokens there are after it
+	}{
+		{iggywire.CodeCreateToken, dropBefore, 1},
+		{iggywire.CodeCreateToken, dropAfter, 2},
+		{iggywire.CodeDeleteToken, dropBefore, 2},
+		{iggywire.CodeDeleteToken, dropAfter, 1},
+	} {
+		withPrincipals(t, func(c *Config) { c.TokenLife, c.IdleTimeout = 20*time.Minute, time.Hour }, []string{"ann"}, func(t *testing.T, f *fakeIggy, b *Bridge) {
+			s := signIn(t, b, "ann")
+			first := f.tokensOf("ann")
+			f.setFault(func(c iggywire.Code) fault {
+				if c == test.code {
+					return test.fault
+				}
+				return behave
+			})
+			time.Sleep(10 * time.Minute) // half its life
+			synctest.Wait()
+			if got := f.tokensOf("ann"); len(got) != test.left {
+				t.Errorf("%v %v: %q, want %d", test.code, test.fault, got, test.left)
+			}
+			f.setFault(nil)
+			time.Sleep(5 * time.Minute) // a tick
+			synctest.Wait()
+			if got := f.tokensOf("ann"); len(got) != 1 || slices.Equal(got, first) {
+				t.Errorf("%v %v: a tick later %q, at first %q", test.code, test.fault, got, first)
+			}
+			s.Close(t.Context())
+			if got := f.tokensOf("ann"); len(got) != 0 {
+				t.Errorf("%v %v: at the end %q", test.code, test.fault, got)
+			}
+		})
+	}
 }
 
 // Somebody deletes the token: over a connection that is left another one is made.
@@ -151,7 +192,7 @@ func TestTokenDeletedByOthers(t *testing.T) {
 	})
 }
 
-// A session of a user who had one before in this process finds that its first token could not be deleted.
+// A session of a user who had one before in this process finds that its token could not be deleted then: it is now.
 func TestTokenNameTaken(t *testing.T) {
 	withPrincipals(t, nil, []string{"ann"}, func(t *testing.T, f *fakeIggy, b *Bridge) {
 		before := signIn(t, b, "ann")
@@ -163,8 +204,8 @@ func TestTokenNameTaken(t *testing.T) {
 			t.Fatalf("left: %q", left)
 		}
 		s := signIn(t, b, "ann")
-		if got := f.tokensOf("ann"); len(got) != 2 {
-			t.Errorf("tokens: %q", got)
+		if got := f.tokensOf("ann"); len(got) != 1 || got[0] == left[0] {
+			t.Errorf("tokens: %q, before %q", got, left)
 		}
 		f.cutOff("ann")
 		if _, err := s.User(t.Context()); err != nil {
