@@ -34,10 +34,6 @@ func validUsername(s string) bool { return len(s) >= 3 && len(s) <= 50 }
 
 func validPassword(s string) bool { return len(s) >= 3 && len(s) <= 100 }
 
-// passwordRounds makes trying passwords against a stolen data folder slow, and
-// a login about as expensive as a real server's.
-const passwordRounds = 100_000
-
 // password is what is kept of a password.
 type password struct {
 	Salt, Hash []byte

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
+
+// ErrFolderInUse: another server has the data folder.
+var ErrFolderInUse = errors.New("folder in use")
 
 // The keys of the database, all numbers big endian so that keys sort like them:
 //
@@ -106,7 +110,10 @@ func openPebble(fs vfs.FS, dir string, durable bool) (store, error) {
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
-		return nil, fmt.Errorf("folder in use: %w", err)
+		if errors.Is(err, os.ErrPermission) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: %w", ErrFolderInUse, err)
 	}
 	s := &pebbleStore{lock: lock, sync: pebble.Sync, failure: failure{made: make(chan struct{}), stopped: make(chan struct{})}}
 	s.chunks.New = func() any { return new(chunk) }
