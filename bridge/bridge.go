@@ -22,6 +22,7 @@ type Bridge struct {
 	owner     *owner
 	self      *Session
 	slots     *slots               // of the connections that carry writes
+	extras    *extras              // of those that carry other users' polls
 	others    sessionTable         // of all other users
 	boot      string               // in the names of the tokens that this process makes
 	producers *producerstate.Table // of all lanes
@@ -32,6 +33,8 @@ type Bridge struct {
 	lossLogged atomic.Int64  // unix ns
 	dials      atomic.Uint64 // connections made
 	epoch      atomic.Uint64 // rises when a connection is lost: every remembered end of a partition is void
+	counts     counts
+	native     atomic.Pointer[connPool] // of the NativeGroups, for Stats
 	view       topicView
 	states     stateTable
 }
@@ -52,7 +55,7 @@ func Open(ctx context.Context, cfg Config) (*Bridge, error) {
 	}
 	// A list of topics cannot be asked for in parts: it may be larger than the answers whose size we choose.
 	b.control = b.selfPool(2, 4*cfg.MaxAnswerSize)
-	b.slots = newSlots(cfg.MaxWriteConnections)
+	b.slots, b.extras = newSlots(cfg.MaxWriteConnections), newExtras(cfg.MaxExtraReads)
 	b.self = b.newSession(iggywire.NamedID(cfg.Username),
 		b.selfPool(cfg.MaxWriteConnections, cfg.MaxAnswerSize), b.selfPool(cfg.MaxReadConnections, cfg.MaxAnswerSize))
 	b.view.init(b)
@@ -93,8 +96,7 @@ func (b *Bridge) prepare(ctx context.Context) error {
 		isDefault := i == 0
 		switch {
 		case !found && !isDefault && !b.cfg.CreateStreams:
-			return fmt.Errorf("bridge: stream %q of the topic map: %w", stream,
-				&StatusError{Command: iggywire.CodeGetStream, Status: iggywire.StatusStreamNotFound})
+			return &StreamMissingError{stream}
 		case !found:
 			if details, err = b.createStream(ctx, stream); err != nil {
 				return err
@@ -171,6 +173,7 @@ func (b *Bridge) tend() {
 		select {
 		case now := <-tick.C:
 			b.self.reap()
+			b.control.reap(b.cfg.IdleTimeout)
 			away := false
 			for _, s := range b.others.all() {
 				s.reap()

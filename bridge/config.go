@@ -29,9 +29,10 @@ type Config struct {
 	InternalTopics []string
 
 	// MaxWriteConnections bounds the connections that carry writes, of all users together (256), MaxReadConnections those of each
-	// user that carry polls (8). Idle ones close after IdleTimeout (10 min).
-	MaxWriteConnections, MaxReadConnections int
-	IdleTimeout                             time.Duration
+	// user that carry polls (8), of which all other users than the gateway's own have MaxExtraReads (256) together beside one for
+	// each. What there is to do without for IdleTimeout (10 min) closes.
+	MaxWriteConnections, MaxReadConnections, MaxExtraReads int
+	IdleTimeout                                            time.Duration
 	// DialTimeout bounds connecting and signing in (5 s). CallTimeout is when a connection that owes an answer
 	// counts as hung (10 s); callers' contexts end their own waiting earlier.
 	DialTimeout, CallTimeout time.Duration
@@ -75,6 +76,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	setDefault(&c.MaxWriteConnections, 256)
 	setDefault(&c.MaxReadConnections, 8)
+	setDefault(&c.MaxExtraReads, 256)
 	setDefault(&c.IdleTimeout, 10*time.Minute)
 	setDefault(&c.DialTimeout, 5*time.Second)
 	setDefault(&c.CallTimeout, 10*time.Second)

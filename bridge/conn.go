@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,7 +196,7 @@ func (c *conn) dequeue() *call {
 		return nil
 	}
 	first := c.inflight[0]
-	c.inflight = append(c.inflight[:0], c.inflight[1:]...)
+	c.inflight = slices.Delete(c.inflight, 0, 1) // clears what was the last place: it would hold on to an answer
 	c.load.Add(-1)
 	if len(c.inflight) > 0 {
 		_ = c.nc.SetReadDeadline(time.Now().Add(c.callTimeout))

@@ -48,6 +48,29 @@ func TestSlowButProgressing(t *testing.T) {
 	})
 }
 
+// An idle connection holds on to no answer: one may be of many MiB, and idle connections stay.
+func TestNoAnswerIsHeld(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, f *fakeIggy, b *Bridge) {
+		c, err := b.self.reads.get(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ping := frame{code: iggywire.CodePing}
+		for _, call := range sendAll(t, c.conn, ping, ping, ping) {
+			if _, err := c.result(t.Context(), call); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for i, call := range c.inflight[:cap(c.inflight)] {
+			if call != nil {
+				t.Errorf("place %d of %d still has a call that is over", i, cap(c.inflight))
+			}
+		}
+	})
+}
+
 // An answer that is too large ends the connection, but only who asked for it is told to ask for less, and no lane has to
 // doubt what it knows.
 func TestOversizedAnswerAndBystanders(t *testing.T) {

@@ -79,6 +79,7 @@ func (l *lane) finishDuplicate(ctx context.Context, a *Append) {
 	if a.StampTime {
 		done.Timestamp = l.stampAt(ctx, a.old.Offset)
 	}
+	l.st.b.counts.duplicates.Add(1)
 	a.finish(done, nil)
 }
 

@@ -353,14 +353,14 @@ func TestProducerBounds(t *testing.T) {
 		for i := range 4 {
 			expect(t, b, top, idempotent(b, int64(i), 0, 0, 1), fmt.Sprintf("at %d", i))
 		}
-		if n := b.ProducerEvictions(); n != 1 {
+		if n := b.Stats().ProducerEvictions; n != 1 {
 			t.Errorf("%d evictions", n)
 		}
 		expect(t, b, top, idempotent(b, 3, 0, 9, 1), "out of order")
 		expect(t, b, top, idempotent(b, 0, 0, 9, 1), "at 4") // forgotten
 		time.Sleep(2 * time.Hour)
 		expect(t, b, top, idempotent(b, 3, 0, 9, 1), "at 5") // expired
-		if n := b.ProducerEvictions(); n != 2 {
+		if n := b.Stats().ProducerEvictions; n != 2 {
 			t.Errorf("%d evictions", n)
 		}
 	})

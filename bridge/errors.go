@@ -54,6 +54,17 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("bridge: iggy refused %v: %v", e.Command, e.Status)
 }
 
+// StreamMissingError: the topic map names a stream that Iggy does not have. It is a StatusError, too.
+type StreamMissingError struct{ Stream string }
+
+func (e *StreamMissingError) Error() string {
+	return fmt.Sprintf("bridge: iggy has no stream %q, which the topic map names", e.Stream)
+}
+
+func (e *StreamMissingError) Unwrap() error {
+	return &StatusError{Command: iggywire.CodeGetStream, Status: iggywire.StatusStreamNotFound}
+}
+
 func hasStatus(err error, statuses ...iggywire.Status) bool {
 	se, ok := errors.AsType[*StatusError](err)
 	return ok && slices.Contains(statuses, se.Status)

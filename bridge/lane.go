@@ -205,7 +205,11 @@ func (l *lane) failAll(batches []*Append, err error) {
 
 // fail finishes a batch that was not written, or perhaps not.
 func (l *lane) fail(a *Append, err error) {
-	if IsRetryable(err) || IsUnknownOutcome(err) {
+	unknown := IsUnknownOutcome(err)
+	if unknown {
+		l.st.b.counts.unknownOutcomes.Add(1)
+	}
+	if unknown || IsRetryable(err) {
 		l.noteFailed(&a.Producer)
 	}
 	a.finish(Appended{Timestamp: -1}, err)

@@ -30,7 +30,9 @@ type GroupOffset struct {
 
 // NativeGroups returns access to Iggy's consumer groups. Who asked for it closes it, before the Bridge.
 func (b *Bridge) NativeGroups() *NativeGroups {
-	return &NativeGroups{b, b.selfPool(1, b.cfg.MaxAnswerSize)}
+	g := &NativeGroups{b, b.selfPool(1, b.cfg.MaxAnswerSize)}
+	b.native.Store(g.conns)
+	return g
 }
 
 // Close signs the connection out within ctx. No call may be under way.

@@ -45,24 +45,29 @@ type topicMapFile struct {
 	} `toml:"topics"`
 }
 
-// ParseTopicMap reads a topic map; its default_stream is required. Every fault is reported, each naming its entry:
-// unknown keys, names that Kafka or Iggy do not allow, two entries with one target, and a target that is also the
-// default place of a topic that is not listed.
+// TopicMapError is one fault of a topic map.
+type TopicMapError struct{ Reason string }
+
+func (e *TopicMapError) Error() string { return "bridge: topic map: " + e.Reason }
+
+// ParseTopicMap reads a topic map; its default_stream is required. Every fault is reported as a *TopicMapError that names its
+// entry, joined: unknown keys, names that are missing or that Kafka or Iggy do not allow, two entries with one target, and a
+// target that is also the default place of a topic that is not listed.
 func ParseTopicMap(data []byte) (*Names, error) {
 	var file topicMapFile
 	meta, err := toml.NewDecoder(bytes.NewReader(data)).Decode(&file)
 	if err != nil {
-		return nil, fmt.Errorf("bridge: topic map: %w", err)
+		return nil, errors.Join(&TopicMapError{err.Error()})
 	}
 	var faults []error
 	fault := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("bridge: topic map: "+format, args...))
+		faults = append(faults, &TopicMapError{fmt.Sprintf(format, args...)})
 	}
 	for _, key := range meta.Undecoded() {
 		fault("unknown key %s", key)
 	}
 	if !meta.IsDefined("default_stream") {
-		fault("default_stream is required")
+		fault(`default_stream is missing: the stream of the topics that are not listed, default_stream = "kafka" for instance`)
 	} else if !iggywire.ValidName(file.DefaultStream) {
 		fault("default_stream %q: Iggy wants 1 to 255 bytes of UTF-8", file.DefaultStream)
 	}
@@ -76,10 +81,14 @@ func ParseTopicMap(data []byte) (*Names, error) {
 		entry := file.Topics[name]
 		target := IggyName{Stream: entry.Stream, Topic: entry.Topic}
 		if err := ValidateTopicName(name); err != nil {
-			fault("topics.%q: %w", name, err)
+			fault("topics.%q: %v", name, err)
 		}
-		if !iggywire.ValidName(target.Stream) || !iggywire.ValidName(target.Topic) {
-			fault("topics.%q: stream %q and topic %q: Iggy wants 1 to 255 bytes of UTF-8 for each", name, target.Stream, target.Topic)
+		for _, half := range []struct{ key, value, of string }{{"stream", target.Stream, "where it lives"}, {"topic", target.Topic, "that it is"}} {
+			if !meta.IsDefined("topics", name, half.key) {
+				fault("topics.%q has no %s: add %[2]s = \"...\", the Iggy %[2]s %[3]s", name, half.key, half.of)
+			} else if !iggywire.ValidName(half.value) {
+				fault("topics.%q: %s %q: Iggy wants 1 to 255 bytes of UTF-8", name, half.key, half.value)
+			}
 		}
 		if other, taken := n.toKafka[target]; taken {
 			fault("topics.%q and topics.%q both name topic %q of stream %q", other, name, target.Topic, target.Stream)

@@ -160,6 +160,7 @@ func (l *lane) sendOnce(ctx context.Context, writes *connPool, m *member, group 
 		return 0, fmt.Errorf("%w: %w", errNotWritten, l.unsent(err))
 	}
 	l.sent.call = calls[0]
+	l.st.b.counts.sent(len(group), &l.sent)
 	ans, err := c.result(ctx, calls[0])
 	writes.put(m) // what is still under way comes even if the connection has to go
 	ans.release()

@@ -35,9 +35,10 @@ type opener func(ctx context.Context) (c *conn, lent bool, err error)
 type connPool struct {
 	open        opener
 	dialTimeout time.Duration
-	slots       *slots // which its connections take; nil: none
-	others      bool   // they are not the gateway's own user's
-	vital       bool   // the last connection stays, also when it is idle: to open another one is dear
+	slots       *slots  // which its connections take; nil: none
+	extras      *extras // which those beyond the first take; nil: none
+	others      bool    // they are not the gateway's own user's
+	vital       bool    // the last connection stays, also when it is idle: to open another one is dear
 
 	ctx    context.Context // ends what runs when the pool closes
 	cancel context.CancelFunc
@@ -46,6 +47,7 @@ type connPool struct {
 	mu      sync.Mutex
 	max     int
 	members []*member
+	extra   int           // taken for members
 	dialled chan struct{} // closed when the dial that is under way ends; nil when there is none
 	callers int           // who wait for it
 	due     int           // who have waited and are about to come for what it brought
@@ -64,6 +66,7 @@ type member struct {
 	leaving bool      // nobody gets it any more; it goes when its last user has put it back
 	since   time.Time // it is here
 	used    time.Time
+	needed  time.Time // when fewer connections would last have made the pool open one more
 }
 
 func newConnPool(open opener, dialTimeout time.Duration, maxConns int) *connPool {
@@ -105,8 +108,8 @@ func (p *connPool) choose(waited bool) (m *member, dialled chan struct{}, err er
 		return nil, nil, ErrClosed
 	}
 	now := time.Now()
-	best, count := p.leastBusy()
-	wanted := best == nil || best.load.Load() >= busyCalls && count < p.max && p.slots.any()
+	best, count, load := p.leastBusy()
+	wanted := best == nil || best.load.Load() >= busyCalls && count < p.max && p.slots.any() && p.extras.any()
 	if wanted && p.dialled == nil && (p.failure == nil || !now.Before(p.retryAt)) {
 		p.dialled = make(chan struct{})
 		p.wg.Go(func() { p.dial(best == nil) })
@@ -122,6 +125,9 @@ func (p *connPool) choose(waited bool) (m *member, dialled chan struct{}, err er
 	}
 	best.users++
 	best.used = now
+	for _, m := range p.members[:min(load/busyCalls+1, len(p.members))] {
+		m.needed = now
+	}
 	return best, nil, nil
 }
 
@@ -162,17 +168,19 @@ func (p *connPool) put(m *member) {
 	}
 }
 
-// leastBusy also counts the connections. mu is held.
-func (p *connPool) leastBusy() (best *member, count int) {
+// leastBusy also counts the connections, and the calls in flight on them. mu is held.
+func (p *connPool) leastBusy() (best *member, count, load int) {
 	for _, m := range p.members {
 		if m.leaving || !m.alive() {
 			continue
 		}
-		if count++; best == nil || m.load.Load() < best.load.Load() {
+		count++
+		load += int(m.load.Load())
+		if best == nil || m.load.Load() < best.load.Load() {
 			best = m
 		}
 	}
-	return best, count
+	return best, count, load
 }
 
 // dial adds one connection, or notes why there is none. Only for the first one others have to give up theirs.
@@ -188,7 +196,7 @@ func (p *connPool) dial(first bool) {
 		p.retryAt = time.Now().Add(p.backoff)
 		p.failure = err
 	case c != nil:
-		p.take(c, lent)
+		p.take(c, lent, first)
 	}
 	p.mu.Unlock()
 	if c != nil {
@@ -203,7 +211,10 @@ func (p *connPool) openOne(first bool) (c *conn, lent bool, err error) {
 		p.setQueued(true)
 		err = p.slots.take(p.ctx)
 		p.setQueued(false)
+	case !p.extras.tryTake():
+		return nil, false, nil
 	case !p.slots.tryTake():
+		p.extras.release()
 		return nil, false, nil
 	}
 	if err != nil {
@@ -213,6 +224,9 @@ func (p *connPool) openOne(first bool) (c *conn, lent bool, err error) {
 	defer cancel()
 	if c, lent, err = p.open(ctx); err != nil {
 		p.slots.release()
+		if !first {
+			p.extras.release()
+		}
 		return nil, false, err
 	}
 	return c, lent, nil
@@ -224,11 +238,14 @@ func (p *connPool) setQueued(queued bool) {
 	p.mu.Unlock()
 }
 
-// take makes c, which has its slot, a member. mu is held; settle must follow without it.
-func (p *connPool) take(c *conn, lent bool) {
+// take makes c, which has its slot, and its extra if it is not the first, a member. mu is held; settle must follow without it.
+func (p *connPool) take(c *conn, lent, first bool) {
+	if !first {
+		p.extra++
+	}
 	p.failure, p.backoff = nil, 0
 	now := time.Now()
-	p.members = append(p.members, &member{conn: c, lent: lent, since: now, used: now})
+	p.members = append(p.members, &member{conn: c, lent: lent, since: now, used: now, needed: now})
 }
 
 // settle looks after a new member: it may have ended before anybody could forget it, and others may wait for its slot.
@@ -243,10 +260,10 @@ func (p *connPool) settle(c *conn) {
 // enough of them, or is closed.
 func (p *connPool) add(c *conn) bool {
 	p.mu.Lock()
-	_, count := p.leastBusy()
-	fits := !p.closed && count < p.max
+	_, count, _ := p.leastBusy()
+	fits := !p.closed && count < p.max && (count == 0 || p.extras.tryTake())
 	if fits {
-		p.take(c, false)
+		p.take(c, false, count == 0)
 	}
 	p.mu.Unlock()
 	if fits {
@@ -259,7 +276,7 @@ func (p *connPool) add(c *conn) bool {
 func (p *connPool) lend() *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if m, _ := p.leastBusy(); m != nil {
+	if m, _, _ := p.leastBusy(); m != nil {
 		return m.conn
 	}
 	return nil
@@ -272,9 +289,16 @@ func (p *connPool) forget(c *conn) {
 	if i >= 0 {
 		p.members = slices.Delete(p.members, i, i+1)
 	}
+	extra := p.extra > max(len(p.members)-1, 0) // whichever is the first now needs none
+	if extra {
+		p.extra--
+	}
 	p.mu.Unlock()
 	if i >= 0 {
 		p.slots.release()
+	}
+	if extra {
+		p.extras.release()
 	}
 }
 
@@ -319,14 +343,15 @@ func (p *connPool) leave(m *member) {
 	}
 }
 
-// reap closes connections that have carried nothing for idle.
+// reap closes connections without which the pool would have done for idle. That they carry something now and then does not keep
+// them: few calls at a time are spread over all that there are.
 func (p *connPool) reap(idle time.Duration) {
 	limit := time.Now().Add(-idle)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, count := p.leastBusy()
-	for _, m := range p.members {
-		old := !m.leaving && m.users == 0 && m.load.Load() == 0 && m.used.Before(limit)
+	_, count, _ := p.leastBusy()
+	for _, m := range slices.Backward(p.members) {
+		old := !m.leaving && m.users == 0 && m.load.Load() == 0 && m.needed.Before(limit)
 		if old && m.alive() && !(p.vital && count == 1) {
 			p.leave(m)
 			count--

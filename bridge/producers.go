@@ -56,9 +56,6 @@ func (b *Bridge) Producers(ctx context.Context, t *Topic, partition int32) ([]Pr
 	return states, nil
 }
 
-// ProducerEvictions is how many producers were forgotten because there were more than Config.MaxProducers.
-func (b *Bridge) ProducerEvictions() int64 { return b.producers.Evicted() }
-
 // question asks a lane for the producers of its partition.
 type question struct {
 	ctx    context.Context

@@ -55,7 +55,7 @@ func (b *Bridge) NewSession(l *Login) (*Session, error) {
 	s := b.newSession(iggywire.NumericID(l.user.ID), writes, reads)
 	s.pass, s.createdAt = newPass(), l.user.CreatedAt
 	reads.open, writes.open = s.openRead, s.openWrite
-	reads.vital = true
+	reads.vital, reads.extras = true, b.extras
 	reads.others, writes.others = true, true
 	if !b.others.add(s) {
 		s.Close(context.Background()) // it has nothing to say goodbye to

@@ -19,6 +19,14 @@ const clientVersion = "0.8.0"
 
 // connect opens a connection that nobody has signed in on. lost is told of its end.
 func (b *Bridge) connect(ctx context.Context, maxAnswer int, lost func(*conn, error)) (*conn, error) {
+	c, err := b.dial(ctx, maxAnswer, lost)
+	if err != nil {
+		b.counts.failedDials.Add(1)
+	}
+	return c, err
+}
+
+func (b *Bridge) dial(ctx context.Context, maxAnswer int, lost func(*conn, error)) (*conn, error) {
 	nc, err := b.cfg.Dial(ctx, "tcp", b.cfg.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("bridge: dial iggy: %w", err)

@@ -178,7 +178,7 @@ func (p *connPool) weakest() (worst claim, ok bool) {
 	if p.due > 0 {
 		return claim{}, false
 	}
-	_, count := p.leastBusy()
+	_, count, _ := p.leastBusy()
 	for _, m := range p.members {
 		if m.leaving {
 			continue

@@ -41,6 +41,8 @@ type Topic struct {
 
 	// MessageExpiry (µs) and MaxSize (bytes, all partitions) as Iggy reports them; iggywire has the special values.
 	MessageExpiry, MaxSize uint64
+	// Size (bytes, all partitions) and Messages (those kept) as Iggy reported them when the value was made.
+	Size, Messages uint64
 
 	stream    uint32 // Iggy's number of the stream
 	number    uint32 // Iggy's number of the topic in it
@@ -106,9 +108,11 @@ type topicView struct {
 
 	mu       sync.Mutex
 	current  *TopicView
-	asOf     time.Time         // when current was asked for
-	outdated int               // rises with each change that this gateway makes
-	streams  map[string]uint32 // of the newest view, kept also when current is dropped
+	asOf     time.Time // when current was asked for
+	outdated int       // rises with each change that this gateway makes
+	// Of the newest view, kept also when current is dropped.
+	streams        map[string]uint32
+	topics, hidden int
 }
 
 func (v *topicView) init(b *Bridge) {
@@ -156,6 +160,15 @@ func (v *topicView) drop() {
 }
 
 func (v *topicView) load(ctx context.Context) (*TopicView, error) {
+	v.b.counts.refreshes.Add(1)
+	view, err := v.askIggy(ctx)
+	if err != nil {
+		v.b.counts.failedRefreshes.Add(1)
+	}
+	return view, err
+}
+
+func (v *topicView) askIggy(ctx context.Context) (*TopicView, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.b.cfg.CallTimeout)
 	defer cancel()
 	v.mu.Lock()
@@ -184,7 +197,7 @@ func (v *topicView) load(ctx context.Context) (*TopicView, error) {
 
 	// A view asked for before a topic was created or deleted serves those who asked then, and is not kept.
 	v.mu.Lock()
-	v.streams = view.streams
+	v.streams, v.topics, v.hidden = view.streams, len(view.Topics), view.Hidden
 	if outdated == v.outdated {
 		v.current, v.asOf = view, asked
 	}
@@ -213,6 +226,8 @@ func (b *Bridge) newTopic(name string, iggy IggyName, stream uint32, t *iggywire
 		Iggy:          iggy,
 		MessageExpiry: t.MessageExpiry,
 		MaxSize:       t.MaxSize,
+		Size:          t.Size,
+		Messages:      t.Messages,
 		stream:        stream,
 		number:        t.ID,
 		createdAt:     t.CreatedAt,

@@ -124,7 +124,12 @@ func (t *Table) admit(key, version int16) (*row, *compiled, error) {
 	case version > r.Max && key == apiVersionsKey:
 		return r, nil, nil
 	}
-	return nil, nil, fmt.Errorf("wire: %w: %s v%d", ErrUnsupportedVersion, r.Name, version)
+	age := "old"
+	if version > r.Max {
+		age = "new"
+	}
+	return nil, nil, fmt.Errorf("wire: %w: %s v%d, served are v%d to v%d: the client is too %s, or does not ask what is served",
+		ErrUnsupportedVersion, r.Name, version, r.Min, r.Max, age)
 }
 
 func search(rows []row, key int16) (int, bool) {
