@@ -7,37 +7,51 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"go.uber.org/goleak"
 )
+
+// says is a handler that answers with a word.
+func says(word string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, word+" "+r.URL.Path) })
+}
 
 func TestHandler(t *testing.T) {
 	fine := func(context.Context) error { return nil }
 	missing := func(context.Context) error { return errors.New("does not answer") }
+	all := Parts{Page: says("page"), Metrics: says("metrics")}
+	over := make(chan struct{})
+	close(over)
 	for _, test := range []struct {
 		name, method, path string
-		checks             []Check
+		parts              Parts
 		status             int
 		text               string
 	}{
-		{"alive", "GET", "/healthz", []Check{{"iggy", missing}}, 200, "ok\n"},
-		{"ready", "GET", "/readyz", []Check{{"iggy", fine}, {"groups", fine}}, 200, "iggy: ok\ngroups: ok\n"},
-		{"nothing to check", "GET", "/readyz", nil, 200, ""},
-		{"one is missing", "GET", "/readyz", []Check{{"iggy", missing}, {"groups", fine}}, 503, "iggy: does not answer\ngroups: ok\n"},
-		{"a probe without a body", "HEAD", "/readyz", []Check{{"iggy", missing}}, 503, "iggy: does not answer\n"}, // net/http drops it
-		{"no such path", "GET", "/", nil, 404, "404 page not found\n"},
-		{"no such method", "POST", "/readyz", nil, 405, "Method Not Allowed\n"},
+		{"alive", "GET", "/healthz", Parts{Checks: []Check{{"iggy", missing}}}, 200, "ok\n"},
+		{"alive while it shuts down", "GET", "/healthz", Parts{Stopping: over}, 200, "ok\n"},
+		{"ready", "GET", "/readyz", Parts{Checks: []Check{{"iggy", fine}, {"groups", fine}}}, 200, "iggy: ok\ngroups: ok\n"},
+		{"nothing to check", "GET", "/readyz", Parts{}, 200, ""},
+		{"one is missing", "GET", "/readyz", Parts{Checks: []Check{{"iggy", missing}, {"groups", fine}}}, 503, "iggy: does not answer\ngroups: ok\n"},
+		{"a probe without a body", "HEAD", "/readyz", Parts{Checks: []Check{{"iggy", missing}}}, 503, "iggy: does not answer\n"}, // net/http drops it
+		{"shutting down", "GET", "/readyz", Parts{Checks: []Check{{"iggy", fine}}, Stopping: over}, 503, "shutting down\n"},
+		{"not yet", "GET", "/readyz", Parts{Checks: []Check{{"iggy", fine}}, Stopping: make(chan struct{})}, 200, "iggy: ok\n"},
+		{"page", "GET", "/", all, 200, "page /"},
+		{"a path of the page", "GET", "/topics", all, 200, "page /topics"},
+		{"metrics", "GET", "/metrics", all, 200, "metrics /metrics"},
+		{"no page", "GET", "/", Parts{}, 404, "404 page not found\n"},
+		{"no metrics", "GET", "/metrics", Parts{}, 404, "404 page not found\n"},
+		{"no profiles", "GET", "/debug/pprof/", Parts{}, 404, "404 page not found\n"},
+		{"no such method", "POST", "/readyz", Parts{}, 405, "Method Not Allowed\n"},
+		{"the page is read", "POST", "/topics", all, 405, "Method Not Allowed\n"},
+		{"metrics are read", "DELETE", "/metrics", all, 405, "Method Not Allowed\n"},
 	} {
 		w := httptest.NewRecorder()
-		NewHandler(test.checks).ServeHTTP(w, httptest.NewRequest(test.method, test.path, nil))
+		NewHandler(test.parts).ServeHTTP(w, httptest.NewRequest(test.method, test.path, nil))
 		if w.Code != test.status || w.Body.String() != test.text {
 			t.Errorf("%s: %d %q, want %d %q", test.name, w.Code, w.Body, test.status, test.text)
 		}
@@ -49,7 +63,7 @@ func TestReadyTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := func(ctx context.Context) error { <-ctx.Done(); return errors.New("does not answer in time") }
 		begin, w := time.Now(), httptest.NewRecorder()
-		NewHandler([]Check{{"iggy", hangs}}).ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+		NewHandler(Parts{Checks: []Check{{"iggy", hangs}}}).ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
 		if took := time.Since(begin); w.Code != 503 || took != checkTimeout {
 			t.Errorf("%d after %v", w.Code, took)
 		}
@@ -57,7 +71,7 @@ func TestReadyTimeout(t *testing.T) {
 }
 
 func TestProfiles(t *testing.T) {
-	handler := WithProfiles(NewHandler(nil))
+	handler := NewHandler(Parts{Profiles: true})
 	for path, want := range map[string]string{
 		"/healthz":                       "ok\n",
 		"/debug/pprof/":                  "goroutine",
@@ -70,43 +84,36 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("%s: %d %q", path, w.Code, w.Body)
 		}
 	}
-	w := httptest.NewRecorder()
-	NewHandler(nil).ServeHTTP(w, httptest.NewRequest("GET", "/debug/pprof/", nil))
-	if w.Code != 404 {
-		t.Errorf("profiles that nobody asked for: %d", w.Code)
-	}
 }
 
-func TestServer(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := Start(l, NewHandler(nil), slog.New(slog.DiscardHandler))
-	client := &http.Client{Timeout: 10 * time.Second}
-	resp, err := client.Get("http://" + l.Addr().String() + "/healthz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != 200 || string(text) != "ok\n" {
-		t.Errorf("%d %q %v", resp.StatusCode, text, err)
-	}
-	resp.Body.Close()
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
-	client.CloseIdleConnections()
-
-	broken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	broken.Close()
-	s = Start(broken, NewHandler(nil), slog.New(slog.DiscardHandler))
-	s.served <- <-s.served // it has ended
-	if err := s.Stop(); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("a listener that fails: %v", err)
-	}
+// One request too many of a kind is refused; the other kinds, health above all, are answered.
+func TestBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end })
+		handler := NewHandler(Parts{Page: slow, Metrics: slow})
+		ask := func(path string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+			return w
+		}
+		for path, most := range map[string]int{"/topics": maxPages, "/metrics": maxScrapes} {
+			for range most {
+				go ask(path)
+			}
+		}
+		synctest.Wait()
+		for path, want := range map[string]int{"/": 503, "/metrics": 503, "/healthz": 200, "/readyz": 200} {
+			if w := ask(path); w.Code != want {
+				t.Errorf("%s: %d, want %d", path, w.Code, want)
+			} else if want == 503 && w.Header().Get("Retry-After") == "" {
+				t.Errorf("%s: does not say when to come again", path)
+			}
+		}
+		close(end)
+		synctest.Wait()
+		if w := ask("/"); w.Code != 200 {
+			t.Errorf("when there is room again: %d", w.Code)
+		}
+	})
 }

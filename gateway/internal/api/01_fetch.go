@@ -34,6 +34,9 @@ const (
 	maxFetchSessions     = 1000
 	maxFetchSessionBytes = 64 << 20 // about 600,000 partitions
 	fetchSessionAge      = 2 * time.Minute
+	// fetchSessionIdle is after how long without use a session is likely to have lost its client: by then the connection of a
+	// client that only waits has been closed, too (Kafka: connections.max.idle.ms). One that comes back begins anew.
+	fetchSessionIdle = 10 * time.Minute
 )
 
 // fetchRun is one Fetch request under way.
@@ -48,6 +51,7 @@ type fetchRun struct {
 	client    rated
 	quota     bool          // the client has one
 	throttle  time.Duration // which the answer tells
+	parked    time.Duration // that it has waited for news
 	items     []fetchItem
 	live      []*fetchItem // those that may have records
 	fields    int          // bytes of the answer besides the records, at most
@@ -71,6 +75,8 @@ type fetchItem struct {
 	code    int16
 	missing bool // code says that there is no such topic or partition, or none that the client may read
 	records []byte
+
+	encoding time.Duration // that making records took
 }
 
 // newFetching bounds what Fetch requests hold of their partitions while they wait for records. It is no part of the decode
@@ -209,6 +215,9 @@ func (f *fetchRun) finish() (err error) {
 			}
 		}
 	})
+	if f.sessionID != 0 {
+		f.api.expiry.begin()
+	}
 	return err
 }
 

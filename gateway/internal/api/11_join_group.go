@@ -40,11 +40,14 @@ func (a *API) joinGroup(_ context.Context, conn *server.Conn, req *wire.Request)
 		}
 		waiting, cancel := a.parked(ctx)
 		defer cancel()
+		begun := time.Now()
 		result, err := a.Groups.Join(waiting, body.Group, join)
+		parked := time.Since(begun)
 		if err == nil && a.mayNoLongerUseGroups(ctx, conn) {
 			return server.NewReply(refusedJoin(body, groupAuthorizationFailed)), nil
 		}
-		return a.joined(ctx, body, result, err)
+		reply, err := a.joined(ctx, body, result, err)
+		return reply.Spent(parked, 0), err
 	}
 }
 

@@ -6,6 +6,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -35,11 +36,17 @@ func (a *API) syncGroup(_ context.Context, conn *server.Conn, req *wire.Request)
 			}
 			conn.GiveBack(req)
 		}
+		var parked time.Duration
+		begun := time.Now()
 		result, err := a.sync(ctx, body.Group, sync)
+		if len(sync.Assignments) == 0 { // else the wait was for the storage
+			parked = time.Since(begun)
+		}
 		if err == nil && a.mayNoLongerUseGroups(ctx, conn) {
 			return server.NewReply(refusedSync(body, groupAuthorizationFailed)), nil
 		}
-		return a.synced(ctx, body, result, err)
+		reply, err := a.synced(ctx, body, result, err)
+		return reply.Spent(parked, 0), err
 	}
 }
 

@@ -92,7 +92,7 @@ func TestDescribeACLs(t *testing.T) {
 			{"oneself", c, principal(self), self, own},
 			{"another", c, principal(other), "", nil},
 			{"another, by a reader of users", readers, principal(self), self, own},
-			{"all, by a reader of users", readers, nil, other, []string{"TOPIC * READ"}},
+			{"all, by a reader of users", readers, nil, other, []string{"TOPIC * READ", "GROUP * READ"}},
 			{"nobody", readers, principal("User:nobody-at-all"), "", nil},
 			{"no name", readers, principal("User:"), "", nil},
 			{"no user", readers, principal("Group:" + w.user), "", nil},

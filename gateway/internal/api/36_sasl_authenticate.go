@@ -50,7 +50,10 @@ func (a *API) saslAuthenticate(_ context.Context, conn *server.Conn, req *wire.R
 
 func (a *API) login(ctx context.Context, conn *server.Conn, s *sasl.Session, req *kmsg.SASLAuthenticateRequest) (server.Reply, error) {
 	resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
+	ctx, cancel := a.parked(ctx) // an Iggy that hangs must not hold up a stop
+	defer cancel()
 	p, err := a.Logins.Login(ctx, clientAddr(conn), req.SASLAuthBytes, s.Holder())
+	a.counts.login(err)
 	switch {
 	case errors.Is(err, sasl.ErrRefused):
 		s.Take(sasl.Rejected, time.Now())

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -85,7 +86,25 @@ func (a *API) admit(ctx context.Context, conn *server.Conn) error {
 		return err
 	}
 	if _, err := p.Access(ctx); errors.Is(err, bridge.ErrRefused) {
-		return fmt.Errorf("api: %q has to sign in again: %w", p.Name(), err)
+		return server.Closes(server.UserRefused, fmt.Errorf("api: the user has to sign in again: %w", refusalIn(err)))
 	}
 	return nil
+}
+
+// refusalIn is the part of an error that says that Iggy refuses, without what was tried around it.
+func refusalIn(err error) error {
+	for {
+		var inner []error
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			inner = []error{e.Unwrap()}
+		case interface{ Unwrap() []error }:
+			inner = e.Unwrap()
+		}
+		i := slices.IndexFunc(inner, func(e error) bool { return e != bridge.ErrRefused && errors.Is(e, bridge.ErrRefused) })
+		if i < 0 {
+			return err
+		}
+		err = inner[i]
+	}
 }

@@ -111,6 +111,7 @@ type API struct {
 	ids      *producers.IDs
 	fetching *budget.Budget
 	sessions *fetchsession.Cache
+	expiry   sessionExpiry
 	buffers  bufferPool
 	settings settingsCache
 	defaults topicconfig.Effective
@@ -124,6 +125,9 @@ type API struct {
 
 	unmappable unmappableLog
 	failures   rareLog
+	throttled  countedLog
+	wrongTimes countedLog
+	counts     counts
 }
 
 // rareLog keeps what clients can provoke from filling the log: one line a second.
@@ -156,6 +160,7 @@ func New(cfg Config, deps Deps) *API {
 	a.brokerSettings = newBrokerSettings(&cfg, a.configs.All())
 	a.fetching = newFetching(&deps)
 	a.sessions = newFetchSessions(&deps, a.fetching)
+	a.expiry.sessions = a.sessions
 	a.handlers = a.table()
 	if deps.Bridge == nil {
 		a.detach()

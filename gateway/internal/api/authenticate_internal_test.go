@@ -127,6 +127,23 @@ func TestRejectionsTakeTheirTime(t *testing.T) {
 	})
 }
 
+// A login that Iggy does not answer does not hold up a stop.
+func TestStopDuringLogin(t *testing.T) {
+	inResidence(t, 0, func(t *testing.T, r *residence) {
+		v := r.visit(t)
+		v.step("handshake1", "PLAIN")
+		begun := time.Now()
+		time.AfterFunc(checkTime/2, r.stop)
+		if got := v.step("token2", goodToken); got != "closed" || time.Since(begun) != checkTime/2 {
+			t.Errorf("%s after %v", got, time.Since(begun))
+		}
+		synctest.Wait()
+		if got := r.server.Stats().Closed; got[server.AuthenticationUnavailable] != 1 {
+			t.Errorf("closed by %v", got)
+		}
+	})
+}
+
 // Iggy that cannot be reached closes the connection, from which clients try again; 58 would be final.
 func TestIggyUnreachable(t *testing.T) {
 	inResidence(t, 0, func(t *testing.T, r *residence) {

@@ -39,7 +39,7 @@ func TestFaultFromTheStart(t *testing.T) {
 
 // timely is by when an answer must have come. What waits for Iggy the longest is a fetch that has something to read, on a
 // connection that has worked so far: 10 s.
-const timely = 13 * time.Second
+const timely = 25 * time.Second
 
 // With Iggy broken under way, everything is answered, in time and with errors that clients retry; other requests are
 // not held up; and once Iggy is back all works again. What was confirmed is there, each once; what was surely not

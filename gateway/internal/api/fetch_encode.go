@@ -6,6 +6,7 @@ package api
 import (
 	"encoding/binary"
 	"net"
+	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
@@ -21,8 +22,27 @@ import (
 // From v12 on arrays and strings are compact and every struct ends in its tagged fields, of which there are none: no
 // diverging epoch, leader or snapshot, as there are no followers, and no endpoints of other nodes (v16).
 func (f *fetchRun) reply() server.Reply {
+	begun := time.Now()
 	bufs, size := f.encode()
-	return server.RawReply(bufs, size, f.release)
+	return server.RawReply(bufs, size, f.code(), f.release).Spent(f.parked, f.encoding()+time.Since(begun))
+}
+
+// code is the first error code in the answer.
+func (f *fetchRun) code() int16 {
+	for i := range f.items {
+		if it := &f.items[i]; !it.Omit && it.code != none {
+			return it.code
+		}
+	}
+	return none
+}
+
+// encoding is how long it took to make the records: partitions are read side by side, so the longest counts.
+func (f *fetchRun) encoding() (longest time.Duration) {
+	for i := range f.items {
+		longest = max(longest, f.items[i].encoding)
+	}
+	return longest
 }
 
 // encode returns the answer in pieces, and its size.

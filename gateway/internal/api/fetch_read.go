@@ -242,10 +242,11 @@ func (f *fetchRun) appendBatch(it *fetchItem, settings *topicconfig.Effective, m
 	if first {
 		it.records = a.buffers.get(min(room, len(m.Messages)+recordcodec.HeaderSize))
 	}
-	before := len(it.records)
+	before, begun := len(it.records), time.Now()
 	records, info, err := mapping.AppendRecordBatch(it.records, a.encoder, m.Messages, mapping.BatchOptions{
 		Codec: f.codec(settings), LogAppendTime: settings.LogAppendTime, MaxBytes: room, StartOffset: uint64(from),
 	})
+	it.encoding += time.Since(begun)
 	if err != nil {
 		if first {
 			a.buffers.put(it.records)

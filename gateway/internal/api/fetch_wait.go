@@ -40,6 +40,8 @@ func (f *fetchRun) await(ctx context.Context) error {
 	recheck, stop := f.rechecks()
 	defer stop()
 	f.ask(ctx)
+	begun := time.Now()
+	defer func() { f.parked += time.Since(begun) }()
 	for !f.enough() {
 		if f.ask(ctx) { // somebody's records are gone since
 			continue

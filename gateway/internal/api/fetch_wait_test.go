@@ -192,9 +192,9 @@ func TestFetchWaitsWithoutItsRequest(t *testing.T) {
 		{"everything is named again", 2, true, 200},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			parts := make([]part, partitions)
+			parts, end := make([]part, partitions), c.latest(topic, 0)
 			for i := range parts {
-				parts[i] = part{topic: topic, partition: int32(i), offset: c.latest(topic, 0)}
+				parts[i] = part{topic: topic, partition: int32(i), offset: end}
 			}
 			if !tc.named {
 				parts = parts[:1]

@@ -153,6 +153,7 @@ func TestLateJoiners(t *testing.T) {
 // A leader that dies between its Join and its Sync holds the others up for the rebalance timeout, not for ever, and is
 // unknown afterwards. A stale Sync is told that the generation is over.
 func TestLeaderDiesBeforeSync(t *testing.T) {
+	t.Parallel()
 	gw := start(t, setup{groups: func(cfg *coordinator.Config) { cfg.MinSessionTimeout = time.Millisecond }})
 	const group = "g"
 	lead := gw.dial(t)
@@ -176,6 +177,7 @@ func TestLeaderDiesBeforeSync(t *testing.T) {
 
 // A member that was killed does not hold a new one up for longer than its own session.
 func TestExpiredMember(t *testing.T) {
+	t.Parallel()
 	gw := start(t, setup{groups: func(cfg *coordinator.Config) { cfg.MinSessionTimeout = time.Millisecond }})
 	c := gw.dial(t)
 	req := joinRequest("g", "", "t")

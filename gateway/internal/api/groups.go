@@ -19,8 +19,8 @@ import (
 // removals, and the assignment that a leader brings.
 const groupTimeout = 5 * time.Second
 
-// parked is the context of a request that waits for other members. The coordinator ends the wait; so does the gateway's
-// stop, as a drain should not wait for clients that do not come.
+// parked is the context of a request that waits for other members, or for its turn. What it waits for ends the wait; so does the
+// gateway's stop, as a drain should not wait for clients that do not come.
 func (a *API) parked(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(a.Stopping, cancel)

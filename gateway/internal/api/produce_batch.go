@@ -210,6 +210,7 @@ func (a *API) mapBatch(batch *recordcodec.Batch, to *batchTarget, need int64) (*
 	}
 	now := a.Now()
 	if no := checkRecords(batch, to, now); no != nil {
+		a.noteRefusedTimes(no, batch, to, now)
 		return nil, no
 	}
 	if to.settings.LogAppendTime {

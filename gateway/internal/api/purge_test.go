@@ -44,6 +44,7 @@ func TestFetchAfterPurge(t *testing.T) {
 // Compressed batches that wait for Iggy hold what they are, not what their compression could have hidden: many wait
 // together.
 func TestCompressedBatchesWaitTogether(t *testing.T) {
+	t.Parallel()
 	gw, proxy, _ := behindProxy(t)
 	const waiting = 8
 	topic := gw.newTopic(t, waiting)

@@ -40,6 +40,8 @@ func (a *API) chargeProduce(conn *server.Conn, r *wire.Request) int32 {
 	throttle := a.quotas.Produced(who.user, who.clientID, r.Size, time.Now())
 	if throttle > 0 {
 		conn.Mute(throttle)
+		a.counts.throttledProduces.Add(1)
+		a.noteThrottled(who, "produce", throttle)
 	}
 	return int32(throttle.Milliseconds())
 }
@@ -72,6 +74,8 @@ func (f *fetchRun) charge() (instead *kmsg.FetchResponse, err error) {
 	throttle, ok := f.api.quotas.Fetched(f.client.user, f.client.clientID, size+responseLength, time.Now())
 	if throttle > 0 {
 		f.conn.Mute(throttle)
+		f.api.counts.throttledFetches.Add(1)
+		f.api.noteThrottled(f.client, "fetch", throttle)
 	}
 	if ok {
 		f.throttle = throttle

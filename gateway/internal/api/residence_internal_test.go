@@ -51,6 +51,9 @@ type residence struct {
 	mu     sync.Mutex
 	served []int16 // the keys of requests that got as far as a handler
 	down   bool
+
+	stopping context.Context
+	stop     context.CancelFunc // of stopping
 }
 
 func (r *residence) Accept() (net.Conn, error) {
@@ -107,8 +110,9 @@ func (r *residence) serve(lifetime time.Duration) (stop func()) {
 	})
 	table := wire.NewTable(wire.Authentication())
 	decode := budget.New(32 << 20)
+	r.stopping, r.stop = context.WithCancel(context.Background())
 	a := New(Config{}, Deps{
-		Table: table, Logins: gate, DecodeBudget: decode, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Rand: rand.Reader,
+		Stopping: r.stopping, Table: table, Logins: gate, DecodeBudget: decode, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Rand: rand.Reader,
 	})
 	for key := range a.handlers {
 		if key != 17 && key != 18 && key != 36 {

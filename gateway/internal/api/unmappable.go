@@ -17,9 +17,6 @@ type unmappableLog struct {
 	served atomic.Int64
 }
 
-// Unmappable is how many messages that are no Kafka records were served as they are, each as often as it was fetched.
-func (a *API) Unmappable() int64 { return a.unmappable.served.Load() }
-
 func (a *API) noteUnmappable(t *bridge.Topic, partition int32, batch mapping.BatchInfo) {
 	if batch.Unmappable == 0 {
 		return

@@ -69,7 +69,7 @@ func TestUnmappableMessages(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			topic := gw.newTopic(t, 1)
 			message := mapping.Message{Payload: m.payload, UserHeaders: m.userHeaders, OriginTimestamp: 1000}
-			before := gw.api.Unmappable()
+			before := gw.api.Stats().Unmappable
 			// First, in the middle, alone in a send, several in a row, last.
 			gw.sendMessages(t, topic, message)
 			c.produce(topic, 0, batch("a", "b"))
@@ -93,7 +93,7 @@ func TestUnmappableMessages(t *testing.T) {
 					t.Errorf("record %d: %+v, want the payload and a header that says %q", i, r, m.reason)
 				}
 			}
-			if n := gw.api.Unmappable() - before; n != 4 {
+			if n := gw.api.Stats().Unmappable - before; n != 4 {
 				t.Errorf("%d counted", n)
 			}
 			// A consumer that begins at each offset, with little room, goes on to the end.

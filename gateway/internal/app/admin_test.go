@@ -5,7 +5,9 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"testing"
@@ -50,27 +52,70 @@ func TestReady(t *testing.T) {
 	}
 }
 
+// atMessage is a log handler that calls a function with each line of a message, and holds up who logs until it returns.
+type atMessage struct {
+	slog.Handler
+	message string
+	do      func()
+}
+
+func (h atMessage) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == h.message {
+		h.do()
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// From the moment on at which a gateway is asked to stop it is not ready, though it still serves who is there.
+func TestNotReadyWhileItDrains(t *testing.T) {
+	admin, asked := freeAddr(t), make(chan string, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	serving := addrOf{"serving kafka clients", make(chan string, 1)}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Run(ctx, load(t, "IGGY_KAFKA_ADMIN_ADDR="+admin), time.Now, nil, slog.New(atMessage{serving, "shutting down", func() {
+			status, err := askReadiness(t.Context(), admin)
+			asked <- fmt.Sprint(status, err)
+		}}))
+	}()
+	<-serving.addr
+	awaitAnswer(t, admin, "200 consumer groups: ok\niggy: ok\n")
+	stop()
+	if got, want := <-asked, "503 shutting down\n<nil>"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // awaitAnswer asks whether the gateway is ready until it gets the answer that is wanted.
 func awaitAnswer(t *testing.T, admin, want string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for got := ""; got != want; {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/readyz", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultClient.Do(req)
+		answer, err := askReadiness(ctx, admin)
 		if err != nil {
 			t.Fatalf("%v; the last answer was %q, want %q", err, got, want)
 		}
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		got = resp.Status[:4] + string(text)
+		got = answer
 	}
+}
+
+// askReadiness returns the status and the text of /readyz.
+func askReadiness(ctx context.Context, admin string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/readyz", nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.Status[:4] + string(text), err
 }
 
 // freeAddr returns an address that nothing listens on now.

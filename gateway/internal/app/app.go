@@ -15,10 +15,10 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
-	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/metrics"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/principals"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/sasl"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
@@ -49,6 +49,10 @@ func internalTopics(cfg config.Config) []string {
 // Now is the wall clock, which may step: it says what time it is, to records and ids. How long something takes or waits
 // is not its business. Each signal on reload has the TLS files read again; it may be nil.
 func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-chan os.Signal, log *slog.Logger) (err error) {
+	if err := logStart(cfg, log); err != nil {
+		return err
+	}
+	defer func(began time.Time) { log.Info("stopped", "after", time.Since(began).Round(time.Millisecond)) }(time.Now())
 	// The ports are taken first: nothing else should start when another process has one of them.
 	doors, err := listen(ctx, cfg)
 	if err != nil {
@@ -95,9 +99,9 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 			directory.Close(ctx)
 			b.Close(ctx)
 		}()
-		log.Info("connected to iggy", "addr", iggyAddr, "user", cfg.IggyUsername, "stream", cfg.IggyStream)
+		logIggy(ctx, cfg, iggyAddr, b, now, log)
 	}
-	if !cfg.InstanceIDSet {
+	if !cfg.InstanceIDSet && cfg.BridgeEnabled && !cfg.Embedded { // nobody else uses an embedded one
 		log.Warn("IGGY_KAFKA_INSTANCE_ID is not set: give every gateway in front of one iggy its own", "instance_id", cfg.InstanceID)
 	}
 
@@ -110,17 +114,18 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 	}
 	defer func() { err = errors.Join(err, remembered.Stop()) }()
 
-	if adminListener != nil {
-		operators := admin.Start(adminListener, adminHandler(cfg, readiness(b, remembered)), log)
-		defer func() { err = errors.Join(err, operators.Stop()) }()
-		log.Info("serving operators", "addr", adminListener.Addr().String())
-	}
+	stopping, stop := context.WithCancel(ctx) // also when it is not asked to
+	defer stop()
+	checks := readiness(b, remembered)
+	seen := newOverview(b, remembered)
+	meters := newMetrics(cfg, cfg.Build, checks, b, remembered, seen, log)
 
 	var copies api.Mirror
 	if cfg.NativeOffsetMirror {
 		m, stop := startMirror(ctx, b, log)
 		defer stop()
 		copies = m
+		meters.Watch(metrics.Sources{Mirror: m})
 	}
 
 	logins := openGate(cfg, directory, log)
@@ -128,13 +133,25 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 		defer logins.Close()
 	}
 
-	srv, err := newServer(ctx, cfg, b, logins, remembered, copies, clusterID, now, log)
+	srv, err := newServer(stopping, cfg, b, logins, remembered, copies, clusterID, now, meters, log)
 	if err != nil {
 		return err
+	}
+	if adminListener != nil {
+		stopOperators, err := operated{
+			cfg: cfg, build: cfg.Build, clusterID: clusterID, iggyAddr: iggyAddr, doors: doors, server: srv, seen: seen, logins: logins,
+			checks: checks, meters: meters.Handler(), stopping: stopping.Done(), now: now, log: log,
+		}.serve(adminListener)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stopOperators()) }()
 	}
 	stopFollowing := doors.follow(ctx, reload, log)
 	defer stopFollowing()
 	served := doors.serve(srv, clusterID, log)
+	advised := inBackground(ctx, func(ctx context.Context) { doors.adviseAdvertised(ctx, log) })
+	defer advised()
 
 	select {
 	case err = <-served:
@@ -144,8 +161,11 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 	case <-ctx.Done():
 		log.Info("shutting down", "drain", cfg.ShutdownDrainTimeout)
 	}
+	stop()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownDrainTimeout)
 	defer cancel()
+	drained := progress(drain, log, "draining", func() []any { return []any{"connections", srv.Stats().Open} })
+	defer drained()
 	if down := srv.Shutdown(drain); down != nil {
 		log.Warn("requests cut off at the end of the drain", "err", down)
 	}
@@ -169,13 +189,13 @@ func startEmbedded(ctx context.Context, cfg config.Config, now func() time.Time)
 	}
 	iggy, err := embedded.Start(ctx, ec)
 	if err != nil {
-		return nil, fmt.Errorf("app: embedded iggy: %w", err)
+		return nil, embeddedMistake(cfg, err)
 	}
 	return iggy, nil
 }
 
 // newServer puts the parts that answer together; stopping ends when the gateway is about to stop.
-func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, logins *sasl.Gate, remembered *state.State, copies api.Mirror, clusterID string, now func() time.Time, log *slog.Logger) (*server.Server, error) {
+func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, logins *sasl.Gate, remembered *state.State, copies api.Mirror, clusterID string, now func() time.Time, meters *metrics.Metrics, log *slog.Logger) (*server.Server, error) {
 	codec, err := recordcodec.ParseCodec(cfg.FetchCompression)
 	if err != nil {
 		return nil, fmt.Errorf("app: IGGY_KAFKA_FETCH_COMPRESSION: %w", err)
@@ -185,7 +205,7 @@ func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, lo
 		return nil, fmt.Errorf("app: settings: %w", err)
 	}
 	table := newTable(cfg)
-	decode, response := budget.New(cfg.DecodeBudget), budget.New(cfg.ResponseBudget)
+	frames, decode, response := budget.New(cfg.FrameBudget), budget.New(cfg.DecodeBudget), budget.New(cfg.ResponseBudget)
 	handler := api.New(api.Config{
 		NodeID:            cfg.InstanceID,
 		ClusterID:         clusterID,
@@ -218,19 +238,24 @@ func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, lo
 		Now:            now,
 		Rand:           rand.Reader,
 	})
-	return server.New(server.Config{
+	srv := server.New(server.Config{
 		Table:           table,
 		Logger:          log,
 		MaxConnections:  cfg.MaxConnections,
 		MaxInFlight:     maxInFlight,
 		MaxFrameSize:    cfg.MaxFrameSize,
 		MaxResponseSize: cfg.MaxResponseSize,
-		FrameBudget:     budget.New(cfg.FrameBudget),
+		FrameBudget:     frames,
 		DecodeBudget:    decode,
 		ResponseBudget:  response,
 		Authentication:  authentication(cfg),
+		Observer:        meters.Observer(),
 		IdleTimeout:     cfg.IdleTimeout,
 		ReadTimeout:     cfg.ReadTimeout,
 		WriteTimeout:    cfg.WriteTimeout,
-	}, handler), nil
+	}, handler)
+	meters.Watch(metrics.Sources{Server: srv, API: handler, Budgets: map[string]*budget.Budget{
+		"frame": frames, "decode": decode, "response": response,
+	}})
+	return srv, nil
 }

@@ -115,8 +115,8 @@ func TestStartFails(t *testing.T) {
 		settings []string
 		want     string
 	}{
-		{"port taken", []string{"IGGY_KAFKA_BIND_ADDR=" + taken.Addr().String()}, "IGGY_KAFKA_BIND_ADDR " + taken.Addr().String()},
-		{"admin port taken", []string{"IGGY_KAFKA_ADMIN_ADDR=" + taken.Addr().String()}, "IGGY_KAFKA_ADMIN_ADDR " + taken.Addr().String()},
+		{"port taken", []string{"IGGY_KAFKA_BIND_ADDR=" + taken.Addr().String()}, "IGGY_KAFKA_BIND_ADDR=" + taken.Addr().String()},
+		{"admin port taken", []string{"IGGY_KAFKA_ADMIN_ADDR=" + taken.Addr().String()}, "IGGY_KAFKA_ADMIN_ADDR=" + taken.Addr().String()},
 		{"data folder is a file", []string{"IGGY_KAFKA_EMBEDDED_STORE=durable", "IGGY_KAFKA_DATA_DIR=" + notADir}, notADir},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -141,7 +141,8 @@ func TestWrongPassword(t *testing.T) {
 		t.Fatal("started")
 	}
 	got := err.Error()
-	if !strings.Contains(got, `user "iggy"`) || !strings.Contains(got, "IGGY_KAFKA_IGGY_PASSWORD") ||
+	known := (*Mistake)(nil)
+	if !errors.As(err, &known) || !strings.Contains(got, `user "iggy"`) || !strings.Contains(known.Do, "IGGY_KAFKA_IGGY_PASSWORD") ||
 		strings.Contains(got, "unavailable") || strings.Count(got, "status") != 1 {
 		t.Error(got)
 	}

@@ -7,13 +7,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
@@ -51,16 +48,10 @@ func openBridge(ctx context.Context, cfg config.Config, addr string, dial dialer
 		Dial:                dial,
 		Logger:              log,
 	})
-	var refusal *bridge.StatusError
-	switch {
-	case err == nil:
-		return b, nil
-	case bridge.IsLoginFailed(err) && errors.As(err, &refusal):
-		return nil, fmt.Errorf("app: iggy at %s does not let the user %q in, check IGGY_KAFKA_IGGY_USERNAME and IGGY_KAFKA_IGGY_PASSWORD: %v",
-			addr, cfg.IggyUsername, refusal.Status)
-	default:
-		return nil, fmt.Errorf("app: iggy at %s: %w", addr, err)
+	if err != nil {
+		return nil, iggyMistake(cfg, addr, err)
 	}
+	return b, nil
 }
 
 // iggyTLS is nil when connections to Iggy are plain.
@@ -76,18 +67,11 @@ func iggyTLS(cfg config.Config, addr string) (*tls.Config, error) {
 		}
 		domain = host
 	}
-	out := &tls.Config{ServerName: domain, MinVersion: tls.VersionTLS12}
-	if cfg.IggyTLSCAFile != "" {
-		pem, err := os.ReadFile(cfg.IggyTLSCAFile)
-		if err != nil {
-			return nil, fmt.Errorf("app: IGGY_KAFKA_IGGY_TLS_CA_FILE: %w", err)
-		}
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("app: IGGY_KAFKA_IGGY_TLS_CA_FILE %s: no certificate in it", cfg.IggyTLSCAFile)
-		}
+	authorities, err := cfg.IggyAuthorities()
+	if err != nil {
+		return nil, fmt.Errorf("app: IGGY_KAFKA_IGGY_TLS_CA_FILE %s: %w", cfg.IggyTLSCAFile, err)
 	}
-	return out, nil
+	return &tls.Config{ServerName: domain, MinVersion: tls.VersionTLS12, RootCAs: authorities}, nil
 }
 
 // detachedClusterID stands in for the id that comes from Iggy, in Kafka's form.

@@ -58,7 +58,7 @@ func listen(ctx context.Context, cfg config.Config) (d *doors, err error) {
 func (d *doors) take(ctx context.Context, setting, addr, host string, port int32, tls bool) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return fmt.Errorf("app: %s %s: %w", setting, addr, err)
+		return listenMistake(setting, addr, err)
 	}
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && port == 0 {
 		port = int32(tcp.Port)

@@ -196,7 +196,7 @@ func TestTLSPortTaken(t *testing.T) {
 	main := freeAddr(t)
 	cfg := load(t, append(settings, "IGGY_KAFKA_BIND_ADDR="+main, "IGGY_KAFKA_TLS_BIND_ADDR="+taken.Addr().String())...)
 	err = Run(t.Context(), cfg, time.Now, nil, slog.New(slog.DiscardHandler))
-	if err == nil || !strings.Contains(err.Error(), "IGGY_KAFKA_TLS_BIND_ADDR "+taken.Addr().String()) {
+	if err == nil || !strings.Contains(err.Error(), "IGGY_KAFKA_TLS_BIND_ADDR="+taken.Addr().String()) {
 		t.Errorf("%v; want a mention of the setting", err)
 	}
 	again, err := net.Listen("tcp", main)

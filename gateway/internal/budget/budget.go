@@ -31,6 +31,8 @@ type Budget struct {
 	largeUsed int64     // bytes granted to large requests
 	small     list.List // of *waiter
 	large     list.List // of *waiter
+	waits     uint64
+	denials   uint64
 }
 
 type waiter struct {
@@ -47,10 +49,21 @@ func New(capacity int64) *Budget {
 func (b *Budget) Largest() int64 { return max(b.largeCap, min(b.capacity, smallSize-1)) }
 
 // Used returns the bytes granted and not yet released.
-func (b *Budget) Used() int64 {
+func (b *Budget) Used() int64 { return b.Stats().Used }
+
+// Stats are what a Budget has granted, and its counts so far.
+type Stats struct {
+	Used, Limit int64 // bytes
+	Waiting     int   // who wait now
+	// Waits is how many had to wait, Denials how many of them gave up, or asked for more than is ever granted.
+	Waits, Denials uint64
+}
+
+// Stats returns them.
+func (b *Budget) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.used
+	return Stats{Used: b.used, Limit: b.capacity, Waiting: b.small.Len() + b.large.Len(), Waits: b.waits, Denials: b.denials}
 }
 
 // TryAcquire takes n bytes if that needs no waiting, and says whether it did.
@@ -65,6 +78,7 @@ func (b *Budget) TryAcquire(n int64) bool {
 // Release with the same n, since n decides the class.
 func (b *Budget) Acquire(ctx context.Context, n int64) error {
 	if n > b.limit(n) {
+		b.deny()
 		return fmt.Errorf("%w: %d bytes of %d", ErrTooLarge, n, b.limit(n))
 	}
 	b.mu.Lock()
@@ -75,6 +89,7 @@ func (b *Budget) Acquire(ctx context.Context, n int64) error {
 	}
 	w := &waiter{n: n, granted: make(chan struct{})}
 	place := queue.PushBack(w)
+	b.waits++
 	b.mu.Unlock()
 
 	select {
@@ -85,6 +100,7 @@ func (b *Budget) Acquire(ctx context.Context, n int64) error {
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.denials++
 	select {
 	case <-w.granted: // granted between ctx's end and the lock: give it back
 		b.give(n)
@@ -113,6 +129,12 @@ func (b *Budget) Shrink(from, to int64) {
 		b.largeUsed += to
 	}
 	b.grant()
+}
+
+func (b *Budget) deny() {
+	b.mu.Lock()
+	b.denials++
+	b.mu.Unlock()
 }
 
 func (b *Budget) isLarge(n int64) bool { return n >= smallSize }

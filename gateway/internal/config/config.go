@@ -13,10 +13,14 @@ import (
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/buildinfo"
 )
 
 // Prefix begins the name of every environment variable that the gateway reads.
 const Prefix = "IGGY_KAFKA_"
+
+// Program is the name of the program that has these settings.
+const Program = "iggy-kafka-gateway"
 
 // Command is what the gateway was asked to do.
 type Command string
@@ -27,7 +31,19 @@ const (
 	Check       Command = "check"
 	PrintConfig Command = "print-config"
 	Version     Command = "version"
+	Doctor      Command = "doctor"
+	Completion  Command = "completion"
+	HealthCheck Command = "healthcheck"
 )
+
+// hasSettings tells whether a command is about the settings; the others have none, whatever is in the environment.
+func (c Command) hasSettings() bool {
+	switch c {
+	case Version, Doctor, Completion:
+		return false
+	}
+	return true
+}
 
 // The stores that the embedded server can keep its data in.
 const (
@@ -50,6 +66,10 @@ const (
 // allowed, unit says what a duration is counted in, rule names a check of values.go.
 type Config struct {
 	Command Command `kong:"-"`
+	// Arguments are those of a command that has no settings.
+	Arguments []string `kong:"-"`
+	// Build is the program, as whoever loads the settings knows it.
+	Build buildinfo.Info `kong:"-"`
 
 	BindAddr       string `default:"127.0.0.1:9093" rule:"address" group:"Listener" help:"Host and port that Kafka clients connect to."`
 	AdvertisedHost string `group:"Listener" help:"Host that clients are told to connect to; the host of --bind-addr if empty."`

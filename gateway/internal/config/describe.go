@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"reflect"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
 )
 
@@ -16,7 +14,7 @@ import (
 // is for. Secrets have no value.
 func (c Config) Settings() ([]topicconfig.Setting, error) {
 	line := commandLine{Config: c}
-	parser, err := kong.New(&line, kong.Name("iggy-kafka-gateway"), decoders(new(Faults)))
+	parser, err := newParser(&line, decoders(new(Faults)))
 	if err != nil {
 		return nil, err
 	}

@@ -98,3 +98,15 @@ func wildcard(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "" || err == nil && addr.IsUnspecified()
 }
+
+// Local is the address by which a client on the same machine reaches a listener on addr.
+func Local(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	switch {
+	case err != nil || !wildcard(host):
+		return addr
+	case strings.Contains(host, ":"):
+		return net.JoinHostPort("::1", port)
+	}
+	return net.JoinHostPort("127.0.0.1", port)
+}

@@ -36,7 +36,40 @@ type commandLine struct {
 	Serve       struct{} `cmd:"" default:"1" help:"Run the gateway (what happens without a command)."`
 	Check       struct{} `cmd:"" help:"Check the settings and exit."`
 	PrintConfig struct{} `cmd:"" help:"Print the effective settings, secrets masked."`
-	Version     struct{} `cmd:"" help:"Print the version."`
+	Version     struct{} `cmd:"" help:"Print the version, the commit and the platform."`
+	Doctor      struct {
+		Arguments []string `arg:"" optional:"" passthrough:"" help:"Its own flags; doctor --help lists them."`
+	} `cmd:"" passthrough:"" help:"Find out what keeps a Kafka client from working, from where it is."`
+	Completion struct {
+		Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+	} `cmd:"" help:"Print what makes a shell complete commands and flags."`
+	HealthCheck struct{} `cmd:"" name:"healthcheck" help:"Ask the gateway that runs with these settings whether it lives; for containers."`
+}
+
+// arguments are those of the command that was named.
+func (c *commandLine) arguments() []string {
+	if c.Completion.Shell != "" {
+		return []string{c.Completion.Shell}
+	}
+	return c.Doctor.Arguments
+}
+
+// newParser reads what is asked of it into line.
+func newParser(line *commandLine, more ...kong.Option) (*kong.Kong, error) {
+	return kong.New(line, append([]kong.Option{
+		kong.Name(Program),
+		kong.Description("Serves Kafka clients from Apache Iggy. Each flag is also a variable: --bind-addr is " + Prefix + "BIND_ADDR."),
+		kong.ConfigureHelp(kong.HelpOptions{NoExpandSubcommands: true}),
+	}, more...)...)
+}
+
+// Model is the command line that Load reads: for what is made of it.
+func Model() (*kong.Application, error) {
+	parser, err := newParser(&commandLine{}, decoders(new(Faults)))
+	if err != nil {
+		return nil, err
+	}
+	return parser.Model, nil
 }
 
 func (l *loader) load(args []string) (Config, error) {
@@ -45,12 +78,9 @@ func (l *loader) load(args []string) (Config, error) {
 		usage  bytes.Buffer
 		helped bool
 	)
-	parser, err := kong.New(&line,
-		kong.Name("iggy-kafka-gateway"),
-		kong.Description("Serves Kafka clients from Apache Iggy. Each flag is also a variable: --bind-addr is "+Prefix+"BIND_ADDR."),
+	parser, err := newParser(&line,
 		kong.Writers(&usage, &usage),
 		kong.Exit(func(int) { helped = true }),
-		kong.ConfigureHelp(kong.HelpOptions{NoExpandSubcommands: true}),
 		kong.Resolvers(kong.ResolverFunc(l.resolve)),
 		decoders(&l.faults),
 	)
@@ -72,8 +102,19 @@ func (l *loader) load(args []string) (Config, error) {
 		l.refuseUnknown(parser)
 		return Config{}, l.faults
 	}
-	if Command(ctx.Command()) == Version && len(l.faults) == 0 {
-		return Config{Command: Version}, nil // whatever the environment: it is no start
+	name, _, _ := strings.Cut(ctx.Command(), " ") // behind it are names of arguments
+	command := Command(name)
+	switch {
+	case command.hasSettings():
+	case len(l.env) > 0:
+		return (&loader{}).load(args)
+	case len(l.faults) > 0:
+		return Config{}, l.faults
+	default:
+		return Config{Command: command, Arguments: line.arguments()}, nil
+	}
+	if command == HealthCheck {
+		return l.adminAlone(line.AdminAddr)
 	}
 	l.refuseUnknown(parser)
 
@@ -84,13 +125,26 @@ func (l *loader) load(args []string) (Config, error) {
 		}
 	}
 	cfg := line.Config
-	cfg.Command = Command(ctx.Command())
+	cfg.Command = command
 	cfg.InstanceIDSet = given["instance-id"]
 	l.faults = append(l.faults, complete(&cfg, given, l.faults)...)
 	if len(l.faults) > 0 {
 		return Config{}, l.faults
 	}
 	return cfg, nil
+}
+
+// adminAlone is the configuration of HealthCheck: the other settings, and what is wrong with them, are the business of the gateway
+// that it asks, which may have been given them as flags.
+func (l *loader) adminAlone(addr string) (Config, error) {
+	own := slices.DeleteFunc(l.faults, func(f Fault) bool { return f.Variable != variable("admin-addr") })
+	if addr == "" {
+		own = append(own, Fault{variable("admin-addr"), addr, "there is no admin listener to ask"})
+	}
+	if len(own) > 0 {
+		return Config{}, own
+	}
+	return Config{Command: HealthCheck, AdminAddr: addr}, nil
 }
 
 // resolve finds a flag's value in the environment; nil is none.
@@ -101,8 +155,7 @@ func (l *loader) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, e
 	return nil, nil
 }
 
-// refuseUnknown reports the variables that carry our prefix but are no setting: a typo must not silently mean the
-// default. Their values are not shown, as they may be secrets: the misspelt name of the password has the password.
+// refuseUnknown reports the variables that carry our prefix but are no setting: a typo must not silently mean the default.
 func (l *loader) refuseUnknown(parser *kong.Kong) {
 	var known []string
 	for _, flag := range parser.Model.Flags {
@@ -110,19 +163,29 @@ func (l *loader) refuseUnknown(parser *kong.Kong) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.env)) {
 		full := Prefix + name
-		switch {
-		case slices.Contains(known, full), fromKubernetes(name, l.env[name]):
-		default:
-			l.faults = append(l.faults, Fault{full, mask, "no such setting" + suggestion(full, known)})
+		if slices.Contains(known, full) || fromKubernetes(name, l.env[name]) {
+			continue
 		}
+		shown := l.env[name]
+		if mayBeSecret(name) {
+			shown = mask
+		}
+		l.faults = append(l.faults, Fault{full, shown, "no such setting" + suggestion(full, known)})
 	}
 }
 
-// suggestion names the known variable that is at most two typing errors away, if there is one.
+// secretName matches the names that a secret may stand under, however they are misspelt: the letters of PASSWORD in their order,
+// and the words for other secrets.
+var secretName = regexp.MustCompile(`P.*W.*D|PASS|PW|SECRET|TOKEN|KEY|CRED|AUTH|LOGIN`)
+
+// mayBeSecret tells whether the value of a setting that nobody knows may be a secret, by the setting's name.
+func mayBeSecret(name string) bool { return secretName.MatchString(strings.ToUpper(name)) }
+
+// suggestion names the known variable that is nearest, if it is no further away than a quarter of the name and one typing error more.
 func suggestion(name string, known []string) string {
 	nearest := slices.MinFunc(known, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
-	if distance(name, nearest) > 2 {
-		return ""
+	if distance(name, nearest) > (len(name)-len(Prefix))/4+1 {
+		return "; iggy-kafka-gateway --help lists them"
 	}
 	return ", did you mean " + nearest + "?"
 }
@@ -181,7 +244,7 @@ func fromKubernetes(name, value string) bool {
 // valid environment.
 func (c Config) Print(w io.Writer) error {
 	line := commandLine{Config: c}
-	parser, err := kong.New(&line, kong.Name("iggy-kafka-gateway"), decoders(new(Faults)))
+	parser, err := newParser(&line, decoders(new(Faults)))
 	if err != nil {
 		return err
 	}

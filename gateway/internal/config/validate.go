@@ -4,6 +4,8 @@
 package config
 
 import (
+	"crypto/x509"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -82,8 +84,33 @@ func complete(c *Config, given map[string]bool, before Faults) Faults {
 	if c.Embedded && c.IggyTLSEnabled {
 		fault("iggy-tls-enabled", "true", "the embedded server has no TLS")
 	}
+	if !c.IggyTLSEnabled {
+		for _, set := range []struct{ flag, value string }{{"iggy-tls-domain", c.IggyTLSDomain}, {"iggy-tls-ca-file", c.IggyTLSCAFile}} {
+			if set.value != "" && sound("iggy-tls-enabled") {
+				fault(set.flag, set.value, "says nothing without "+variable("iggy-tls-enabled")+"=true")
+			}
+		}
+	} else if _, err := c.IggyAuthorities(); err != nil {
+		fault("iggy-tls-ca-file", c.IggyTLSCAFile, err.Error())
+	}
 	faults = append(faults, completeNames(c)...)
 	return append(faults, completePassword(c, given, sound("embedded", "bridge-enabled"))...)
+}
+
+// IggyAuthorities are those that may have signed Iggy's certificate; nil: the system's.
+func (c Config) IggyAuthorities() (*x509.CertPool, error) {
+	if c.IggyTLSCAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(c.IggyTLSCAFile)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, errors.New("there is no certificate in it")
+	}
+	return pool, nil
 }
 
 // completeNames reads the topic map, if there is one: its default stream wins over the setting.
@@ -98,7 +125,11 @@ func completeNames(c *Config) Faults {
 	}
 	var faults Faults
 	for _, err := range each(err) {
-		faults = append(faults, Fault{variable("topic-map-path"), c.TopicMapPath, err.Error()})
+		reason := err.Error()
+		if wrong := (*bridge.TopicMapError)(nil); errors.As(err, &wrong) {
+			reason = wrong.Reason
+		}
+		faults = append(faults, Fault{variable("topic-map-path"), c.TopicMapPath, reason})
 	}
 	return faults
 }
@@ -113,6 +144,9 @@ func each(err error) []error {
 	}
 	return []error{err}
 }
+
+// embeddedPassword is that of the embedded server's user, if nobody gives it another.
+const embeddedPassword = "iggy"
 
 // completePassword finds the password: given, in a file, or the embedded server's own. That none was given is a fault only
 // where it is known that one is needed.
@@ -132,7 +166,7 @@ func completePassword(c *Config, given map[string]bool, needKnown bool) Faults {
 		}
 	case c.IggyPassword != "" || !c.BridgeEnabled || !needKnown:
 	case c.Embedded:
-		c.IggyPassword = "iggy"
+		c.IggyPassword = embeddedPassword
 	default:
 		return Faults{{name, "", "required (or " + file + ", or " + variable("embedded") + "=true)"}}
 	}

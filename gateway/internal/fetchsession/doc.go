@@ -21,5 +21,6 @@
 //
 // Memory is bounded by the number of sessions, the partitions of one, and the bytes of all (Config). Beyond a bound a full
 // fetch is answered without a session, and a session that would outgrow it ends, upon which its client begins anew: every
-// client understands both. The last two bounds are ours; Kafka has none.
+// client understands both. The last two bounds are ours; Kafka has none. Nor does it end sessions that nobody uses while there is
+// room: for that there is Expire.
 package fetchsession

@@ -49,6 +49,24 @@ type Mirror struct {
 	waiting map[target]map[int32]uint64 // guarded by mu: native offsets by partition
 	count   int                         // guarded by mu: offsets in waiting
 	left    int                         // guarded by mu: offsets that found no room since the last copy
+	stats   Stats                       // guarded by mu: all but Waiting
+}
+
+// Stats are what a Mirror has to do, and its counts so far, in offsets.
+type Stats struct {
+	Waiting int
+	// Copied were stored in native groups. Failed could not be, for instance because a native consumer is at work there; Dropped
+	// found no room to wait.
+	Copied, Failed, Dropped uint64
+}
+
+// Stats returns them.
+func (m *Mirror) Stats() Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.stats
+	s.Waiting = m.count
+	return s
 }
 
 // target is a group of one topic. Topic is the newest that a commit has named.
@@ -74,6 +92,7 @@ func (m *Mirror) Committed(group string, t *bridge.Topic, partition int32, offse
 	if _, known := of[partition]; !known {
 		if m.count == maxWaiting {
 			m.left++
+			m.stats.Dropped++
 			return
 		}
 		m.count++
@@ -133,11 +152,23 @@ func (m *Mirror) copy(ctx context.Context) error {
 	})
 	for _, t := range targets {
 		err := m.store(ctx, t, waiting[t])
+		m.note(len(waiting[t]), err)
 		if err != nil && !errors.Is(err, bridge.ErrGroupInUse) && !bridge.IsNotFound(err) {
 			first = cmp.Or(first, err)
 		}
 	}
 	return first
+}
+
+// note counts offsets of which err came.
+func (m *Mirror) note(n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		m.stats.Failed += uint64(n)
+	} else {
+		m.stats.Copied += uint64(n)
+	}
 }
 
 func (m *Mirror) store(ctx context.Context, t target, of map[int32]uint64) error {

@@ -114,17 +114,17 @@ func TestGrants(t *testing.T) {
 		"manage-topics":        {"TOPIC * READ WRITE " + manager, "GROUP * READ"},
 		"read-streams":         {"TOPIC * READ DESCRIBE", "GROUP * READ"},
 		"read-topics":          {"TOPIC * READ DESCRIBE", "GROUP * READ"},
-		"poll":                 {"TOPIC * READ"},
+		"poll":                 {"TOPIC * READ", "GROUP * READ"},
 		"send":                 {"TOPIC * WRITE"},
 		"stream.manage-stream": {"TOPIC beside READ WRITE " + manager, "TOPIC here READ WRITE " + manager, "GROUP * READ"},
 		"stream.manage-topics": {"TOPIC beside READ WRITE " + manager, "TOPIC here READ WRITE " + manager, "GROUP * READ"},
 		"stream.read-stream":   {"TOPIC beside READ DESCRIBE", "TOPIC here READ DESCRIBE", "GROUP * READ"},
 		"stream.read-topics":   {"TOPIC beside READ DESCRIBE", "TOPIC here READ DESCRIBE", "GROUP * READ"},
-		"stream.poll":          {"TOPIC beside READ", "TOPIC here READ"},
+		"stream.poll":          {"TOPIC beside READ", "TOPIC here READ", "GROUP * READ"},
 		"stream.send":          {"TOPIC beside WRITE", "TOPIC here WRITE"},
 		"topic.manage":         {"TOPIC here READ WRITE " + manager, "GROUP * READ"},
 		"topic.read":           {"TOPIC here READ DESCRIBE", "GROUP * READ"},
-		"topic.poll":           {"TOPIC here READ"},
+		"topic.poll":           {"TOPIC here READ", "GROUP * READ"},
 		"topic.send":           {"TOPIC here WRITE"},
 	}
 	got := map[string][]string{}
@@ -224,7 +224,7 @@ func TestRepeatedEntries(t *testing.T) {
 	if got := a.Rights(w.topics["here"].seen); got != permissions.Poll|permissions.Send {
 		t.Errorf("rights %b", got)
 	}
-	if diff := cmp.Diff([]string{"TOPIC here READ WRITE"}, inWords(a.Grants(w.seen()))); diff != "" {
+	if diff := cmp.Diff([]string{"TOPIC here READ WRITE", "GROUP * READ"}, inWords(a.Grants(w.seen()))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -55,7 +55,7 @@ type Grant struct {
 }
 
 // Grants puts a user's permissions into Kafka's terms: those that hold everywhere for all topics, those in a stream for
-// each topic that is there, by name. What is managed or read brings the use of groups with it, of which Iggy knows nothing.
+// each topic that is there, by name. What is read or polled brings the use of groups with it, of which Iggy knows nothing.
 func (a *Access) Grants(topics []*bridge.Topic) []Grant {
 	var grants []Grant
 	add := func(t ResourceType, name string, ops Operations) {
@@ -69,7 +69,7 @@ func (a *Access) Grants(topics []*bridge.Topic) []Grant {
 		stream, topic := t.Numbers()
 		add(TopicResource, t.Name, (a.streams[stream] | a.topics[place{stream, topic}]).granted())
 	}
-	add(GroupResource, wildcard, when(a.anywhere.Any(Read), OpRead))
+	add(GroupResource, wildcard, when(a.MayUseGroups(), OpRead))
 	slices.SortStableFunc(grants, func(a, b Grant) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name)) })
 	return grants
 }

@@ -85,6 +85,15 @@ func (g *Gate) Login(ctx context.Context, from netip.Addr, token []byte, holder 
 	return p, err
 }
 
+// loginError says who could not log in, for the log.
+type loginError struct {
+	user string
+	err  error
+}
+
+func (e *loginError) Error() string { return fmt.Sprintf("%v: user %.128q", e.err, e.user) }
+func (e *loginError) Unwrap() error { return e.err }
+
 func (g *Gate) login(ctx context.Context, from netip.Addr, token []byte, holder string) (Principal, error) {
 	user, password, err := parseToken(token)
 	password = bytes.Clone(password)
@@ -93,25 +102,24 @@ func (g *Gate) login(ctx context.Context, from netip.Addr, token []byte, holder 
 		return nil, err
 	}
 	p, err := g.authenticate(ctx, from, user, password)
-	if err == nil && holder != "" && p.Name() != holder {
-		p.Release()
-		return nil, errOtherHolder
+	if err != nil {
+		return nil, &loginError{user, err}
 	}
-	return p, err
+	if holder != "" && p.Name() != holder {
+		p.Release()
+		return nil, &loginError{user, errOtherHolder}
+	}
+	return p, nil
 }
 
 // authenticate checks a password when its turn has come. The password is overwritten.
 func (g *Gate) authenticate(ctx context.Context, from netip.Addr, user string, password []byte) (Principal, error) {
-	var secret []byte
-	if user == g.cfg.SecretUser {
-		secret = password
-	}
-	a := g.penalties.attempt(from, user, secret)
+	a := g.penalties.attempt(from, user, password, user == g.cfg.SecretUser)
 	if g.penalties.pending(a, time.Now()) {
 		clear(password)
 		return nil, penalized{errCredentials}
 	}
-	if err := g.awaitTurn(ctx, a.from); err != nil {
+	if err := g.awaitTurn(ctx, a.user.from); err != nil {
 		clear(password)
 		return nil, err
 	}

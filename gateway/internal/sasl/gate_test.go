@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -180,6 +181,40 @@ func TestPenalized(t *testing.T) {
 			t.Errorf("another token: %v", err)
 		}
 		refused(from(1), "$token", "bad", 6)
+	})
+}
+
+// A client that keeps trying an old password keeps nobody out who shares its address and user and knows the right one; the log
+// has the user's name.
+func TestOldPasswordOfAnother(t *testing.T) {
+	u := &users{takes: 45 * time.Millisecond}
+	atGate(t, u, func(t *testing.T, g *Gate) {
+		stop := make(chan struct{})
+		var stubborn sync.WaitGroup
+		stubborn.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(100 * time.Millisecond):
+				}
+				if _, _, err := try(t.Context(), g, from(1), token("alice", "bad")); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `"alice"`) {
+					t.Errorf("the old password: %v", err)
+				}
+			}
+		})
+		time.Sleep(2 * time.Second) // the first penalty is over
+		for range 60 {
+			if _, _, err := try(t.Context(), g, from(1), token("alice", "good")); err != nil {
+				t.Errorf("the right password: %v", err)
+			}
+			time.Sleep(5 * time.Second)
+		}
+		close(stop)
+		stubborn.Wait()
+		if n := u.checks.Load(); n < 60+10 || n > 60+20 {
+			t.Errorf("%d checks, 60 of them of the right password", n)
+		}
 	})
 }
 

@@ -14,7 +14,7 @@ func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
 func TestPenaltiesDouble(t *testing.T) {
 	p, now := newPenalties(), epoch()
-	a := p.attempt(addr("10.0.0.1"), "alice", nil)
+	a := p.attempt(addr("10.0.0.1"), "alice", []byte("wrong"), false)
 	if p.pending(a, now) {
 		t.Error("before anything happened")
 	}
@@ -35,17 +35,18 @@ func TestPenaltiesDouble(t *testing.T) {
 
 func TestPenaltiesAreOnesOwn(t *testing.T) {
 	p, now := newPenalties(), epoch()
-	p.rejected(p.attempt(addr("10.0.0.1"), "alice", nil), now)
+	p.rejected(p.attempt(addr("10.0.0.1"), "alice", []byte("wrong"), false), now)
 	for name, test := range map[string]struct {
 		attempt attempt
 		want    bool
 	}{
-		"the same":            {p.attempt(addr("10.0.0.1"), "alice", nil), true},
-		"as IPv6":             {p.attempt(addr("::ffff:10.0.0.1"), "alice", nil), true},
-		"another address":     {p.attempt(addr("10.0.0.2"), "alice", nil), false},
-		"another user":        {p.attempt(addr("10.0.0.1"), "bob", nil), false},
-		"another letter case": {p.attempt(addr("10.0.0.1"), "Alice", nil), false},
-		"a secret":            {p.attempt(addr("10.0.0.1"), "alice", []byte("x")), false},
+		"the same":            {p.attempt(addr("10.0.0.1"), "alice", []byte("wrong"), false), true},
+		"as IPv6":             {p.attempt(addr("::ffff:10.0.0.1"), "alice", []byte("wrong"), false), true},
+		"another address":     {p.attempt(addr("10.0.0.2"), "alice", []byte("wrong"), false), false},
+		"another user":        {p.attempt(addr("10.0.0.1"), "bob", []byte("wrong"), false), false},
+		"another letter case": {p.attempt(addr("10.0.0.1"), "Alice", []byte("wrong"), false), false},
+		"another password":    {p.attempt(addr("10.0.0.1"), "alice", []byte("x"), false), true},
+		"who is told by it":   {p.attempt(addr("10.0.0.1"), "alice", []byte("x"), true), false},
 	} {
 		if got := p.pending(test.attempt, now); got != test.want {
 			t.Errorf("%s: %v", name, got)
@@ -55,20 +56,64 @@ func TestPenaltiesAreOnesOwn(t *testing.T) {
 
 func TestPenaltiesAreForgiven(t *testing.T) {
 	p, now := newPenalties(), epoch()
-	old := p.attempt(addr("10.0.0.1"), "alice", nil)
+	old := p.attempt(addr("10.0.0.1"), "alice", []byte("wrong"), false)
 	p.rejected(old, now)
-	p.rejected(p.attempt(addr("10.0.0.1"), "bob", nil), now.Add(firstPenalty+forgiveness-1))
-	if p.len() != 2 {
+	p.rejected(p.attempt(addr("10.0.0.1"), "bob", []byte("wrong"), false), now.Add(firstPenalty+forgiveness-1))
+	if p.len() != 4 { // the user's and the password's, of two users
 		t.Errorf("%d are kept", p.len())
 	}
-	p.rejected(p.attempt(addr("10.0.0.1"), "carol", nil), now.Add(firstPenalty+forgiveness))
-	if p.len() != 2 {
+	p.rejected(p.attempt(addr("10.0.0.1"), "carol", []byte("wrong"), false), now.Add(firstPenalty+forgiveness))
+	if p.len() != 4 {
 		t.Errorf("%d are kept", p.len())
 	}
 	now = now.Add(forgiveness + time.Second)
 	p.rejected(old, now)
 	if p.pending(old, now.Add(firstPenalty)) {
 		t.Error("what was forgiven is doubled")
+	}
+}
+
+// Who goes on with one wrong password keeps others out of the same user and address for the first penalty alone, and is itself
+// checked less and less.
+func TestPenaltiesOfAnOldPassword(t *testing.T) {
+	p, now := newPenalties(), epoch()
+	old := p.attempt(addr("10.0.0.1"), "alice", []byte("old"), false)
+	other := p.attempt(addr("10.0.0.1"), "alice", []byte("new"), false)
+	p.rejected(old, now)
+	if !p.pending(other, now.Add(firstPenalty-1)) || p.pending(other, now.Add(firstPenalty)) {
+		t.Error("the first refusal is not everybody's for the first penalty")
+	}
+	now = now.Add(firstPenalty)
+	for _, want := range []time.Duration{1000, 2000, 4000, 8000, 16000, 30000, 30000} {
+		want *= time.Millisecond
+		p.rejected(old, now)
+		if !p.pending(old, now.Add(want-1)) || p.pending(old, now.Add(want)) {
+			t.Errorf("the old password is not refused for %v", want)
+		}
+		if p.pending(other, now) {
+			t.Error("another one is refused as well")
+		}
+		p.accepted(other)
+		now = now.Add(want)
+	}
+	p.rejected(old, now)
+	if p.accepted(other); !p.pending(old, now.Add(maxPenalty-1)) {
+		t.Error("a right password has made the old one good")
+	}
+}
+
+// Who guesses tries one password for each penalty, and these double.
+func TestPenaltiesOfGuesses(t *testing.T) {
+	p, now := newPenalties(), epoch()
+	tries := 0
+	for began := now; now.Sub(began) < time.Hour; now = now.Add(50 * time.Millisecond) {
+		if guess := p.attempt(addr("10.0.0.1"), "alice", binary.BigEndian.AppendUint64(nil, uint64(tries)), false); !p.pending(guess, now) {
+			p.rejected(guess, now)
+			tries++
+		}
+	}
+	if tries < 100 || tries > 130 {
+		t.Errorf("%d guesses in an hour", tries)
 	}
 }
 
@@ -80,7 +125,7 @@ func TestPenaltiesAreBounded(t *testing.T) {
 	for i := range tries {
 		ip := binary.BigEndian.AppendUint32(nil, uint32(127<<24+i))
 		from, _ := netip.AddrFromSlice(ip)
-		last = p.attempt(from, "root", nil)
+		last = p.attempt(from, "root", []byte("wrong"), false)
 		p.rejected(last, now)
 		now = now.Add(time.Microsecond)
 	}
@@ -90,7 +135,7 @@ func TestPenaltiesAreBounded(t *testing.T) {
 	if !p.pending(last, now) {
 		t.Error("the last one is not penalized")
 	}
-	if p.pending(p.attempt(addr("192.0.2.1"), "root", nil), now) {
+	if p.pending(p.attempt(addr("192.0.2.1"), "root", []byte("wrong"), false), now) {
 		t.Error("somebody else is penalized")
 	}
 }

@@ -58,6 +58,7 @@ func (c *Conn) idleTimeout() (time.Duration, CloseCause) {
 
 // readRawToken reads a token that comes after SaslHandshake v0, its length and its bytes, and makes a SaslAuthenticate of it.
 func (c *Conn) readRawToken() (*exchange, closing) {
+	came := c.clock()
 	c.setReadDeadline(time.Now().Add(c.server.cfg.ReadTimeout))
 	var length [4]byte
 	if _, err := io.ReadFull(c.reader, length[:]); err != nil {
@@ -77,7 +78,9 @@ func (c *Conn) readRawToken() (*exchange, closing) {
 	body := kmsg.NewPtrSASLAuthenticateRequest()
 	body.Version, body.SASLAuthBytes = rawTokenVersion, frame.B
 	req := &wire.Request{Header: wire.Header{Key: saslAuthenticateKey, Version: rawTokenVersion}, Body: body}
-	return &exchange{req: req, frame: frame, rawToken: true, secret: true}, closing{}
+	ex := &exchange{req: req, frame: frame, rawToken: true, secret: true, watch: stopwatch{last: came}}
+	ex.watch.identify(req, len(length)+int(size))
+	return ex, closing{}
 }
 
 // readSecret is Preamble.ReadFrame for a frame that may have a password in it. None of the buffers that the frame has come

@@ -224,9 +224,11 @@ func TestPipelinedBehindToken(t *testing.T) {
 		c.expect(1, 2)
 		time.Sleep(time.Second - 1)
 		synctest.Wait()
+		d.mu.Lock()
 		if len(d.served) != 3 {
 			t.Errorf("begun: %v", d.served)
 		}
+		d.mu.Unlock()
 		c.expect(3, 4, 5, 6)
 	})
 }

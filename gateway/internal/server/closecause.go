@@ -39,6 +39,7 @@ const (
 	AuthenticationFailed                            // wrong credentials, or a mechanism that is not offered
 	AuthenticationUnavailable                       // the credentials could not be checked in time
 	SessionExpired                                  // the client has not authenticated again within the lifetime of its session
+	UserRefused                                     // its user is not let in any more, or cannot be asked about: the client has to sign in again
 	HandlerRefused                                  // the handler returned an error
 	HandlerPanicked
 	TooManyConnections // above MaxConnections, closed as accepted
@@ -46,6 +47,15 @@ const (
 	ShutdownCut        // at the end of the drain, with requests in flight
 	numCauses
 )
+
+// CloseCauses returns all of them.
+func CloseCauses() []CloseCause {
+	var all []CloseCause
+	for c := PeerClosed; c < numCauses; c++ {
+		all = append(all, c)
+	}
+	return all
+}
 
 func (c CloseCause) String() string {
 	names := [numCauses]string{
@@ -72,6 +82,7 @@ func (c CloseCause) String() string {
 		AuthenticationFailed:      "authentication_failed",
 		AuthenticationUnavailable: "authentication_unavailable",
 		SessionExpired:            "session_expired",
+		UserRefused:               "user_refused",
 
 		HandlerRefused:     "handler_refused",
 		HandlerPanicked:    "handler_panicked",

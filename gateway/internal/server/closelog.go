@@ -15,20 +15,27 @@ const (
 	keyAPI        = "api"
 	keyCause      = "cause"
 	keyClient     = "client"
+	keyClientID   = "client_id"
 	keyConn       = "conn"
+	keyIn         = "bytes_in"
 	keyError      = "error"
 	keyOpenFor    = "open_for"
+	keyOut        = "bytes_out"
 	keyRemote     = "remote"
 	keyRequests   = "requests"
 	keyRetryIn    = "retry_in"
 	keyStack      = "stack"
 	keySuppressed = "suppressed"
+	keyUser       = "user"
 	keyVersion    = "version"
 )
 
 // closeLogBurst is how many lines a second the log of closed connections has at most: a client that reconnects in a
 // loop must not fill a disk.
 const closeLogBurst = 20
+
+// maxShownID is how many bytes of a client's id or name are logged.
+const maxShownID = 128
 
 // closeLog writes one line per closed connection, up to a rate. The first line of a second says how many were left
 // out before it.
@@ -59,17 +66,33 @@ func (l *closeLog) closed(c *Conn, end closing) {
 		slog.Any(keyCause, end.cause),
 		slog.Uint64(keyRequests, c.requests.Load()),
 		slog.Duration(keyOpenFor, now.Sub(c.opened)),
+		slog.Int64(keyIn, c.activity.in.Load()),
+		slog.Int64(keyOut, c.activity.out.Load()),
 	}
 	if end.err != nil {
 		attrs = append(attrs, slog.Any(keyError, end.err))
 	}
+	if id := c.activity.clientID.Load(); id != nil && *id != "" {
+		attrs = append(attrs, slog.String(keyClientID, bounded(*id)))
+	}
 	if name, version := c.ClientSoftware(); name != "" {
-		attrs = append(attrs, slog.String(keyClient, name+" "+version))
+		attrs = append(attrs, slog.String(keyClient, bounded(name+" "+version)))
+	}
+	if c.user != "" {
+		attrs = append(attrs, slog.String(keyUser, c.user))
 	}
 	if suppressed > 0 {
 		attrs = append(attrs, slog.Int(keySuppressed, suppressed))
 	}
 	l.logger.LogAttrs(ctx, slog.LevelInfo, "connection closed", attrs...)
+}
+
+// bounded is a client's text as far as a line has room for it.
+func bounded(text string) string {
+	if len(text) <= maxShownID {
+		return text
+	}
+	return text[:maxShownID] + "..."
 }
 
 // admit says whether a line may be written now, and how many were left out since the last one.

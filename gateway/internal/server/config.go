@@ -12,7 +12,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
-// Config says how a Server treats its connections. Every field but Authentication is required.
+// Config says how a Server treats its connections. Every field but Authentication and Observer is required.
 type Config struct {
 	Table  *wire.Table
 	Logger *slog.Logger
@@ -35,6 +35,8 @@ type Config struct {
 
 	// Authentication is nil where clients do not authenticate.
 	Authentication *Authentication
+	// Observer is told of every request; nil: nobody is.
+	Observer Observer
 
 	// IdleTimeout closes a connection that has begun no frame and waits for no answer.
 	IdleTimeout time.Duration

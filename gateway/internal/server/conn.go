@@ -50,12 +50,14 @@ type Conn struct {
 	muted     atomic.Int64   // until so long after opened, in ns, no request is read
 	requests  atomic.Uint64
 	software  atomic.Pointer[software]
+	activity  activity
 	principal principal
 	sasl      *sasl.Session // nil: clients do not authenticate
 
 	farewell  atomic.Pointer[closing] // why the connection is closed behind an answer that is ready
 	closeOnce sync.Once
 	closed    closing // why; set within closeOnce
+	user      string  // who had authenticated at last; set when serve returns
 }
 
 type software struct{ name, version string }
@@ -118,8 +120,9 @@ func (c *Conn) serve() closing {
 		}
 	}
 	c.pending.Wait()
-	defer c.principal.release()
+	defer func() { c.user = c.principal.release() }()
 	for _, ex := range c.pipeline.drop() {
+		c.finish(ex, false)
 		c.discard(&ex.out)
 	}
 	if !c.closed.abrupt() {

@@ -24,6 +24,7 @@ type exchange struct {
 	secret bool
 	// What the request holds of the budgets, in bytes.
 	frameCharge, decodeCharge int64
+	watch                     stopwatch
 
 	complete bool     // guarded by pipeline.mu
 	out      outgoing // the writer's once complete
@@ -76,6 +77,7 @@ func (c *Conn) panicked(req *wire.Request, value any) error {
 // with those behind it.
 func (c *Conn) answer(ex *exchange, pending Pending) {
 	reply, err := c.await(ex.req, pending)
+	ex.watch.handled(c, &reply)
 	var out outgoing
 	switch {
 	case err != nil:
@@ -91,6 +93,7 @@ func (c *Conn) answer(ex *exchange, pending Pending) {
 		c.farewell.Store(&last)
 	}
 	c.giveBack(ex)
+	ex.watch.lap(c, &ex.watch.Stages.Encode)
 	if c.pipeline.complete(ex, out) {
 		c.writeReady()
 	}

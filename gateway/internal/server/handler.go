@@ -6,9 +6,11 @@ package server
 import (
 	"context"
 	"net"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/outcomes"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
@@ -42,6 +44,24 @@ type Reply struct {
 	rawSize int
 	release func() // may be nil
 	last    closing
+	// What the handler says of a raw answer, and of the time that it took: see Spent.
+	rawCode         int16
+	parked, encoded time.Duration
+}
+
+// Spent says for how long the Pending waited for what is up to other clients, and for how long it made bytes of the answer. The
+// rest of its time counts as Iggy's.
+func (r Reply) Spent(parked, encoded time.Duration) Reply {
+	r.parked, r.encoded = parked, encoded
+	return r
+}
+
+// code is the first error code in the answer.
+func (r *Reply) code() int16 {
+	if r.kind == rawReply {
+		return r.rawCode
+	}
+	return outcomes.Of(r.resp)
 }
 
 // ThenClose is r, behind which the connection is closed for that cause. err is what lies behind it.
@@ -70,10 +90,10 @@ func NewReservedReply(resp kmsg.Response, release func()) Reply {
 }
 
 // RawReply answers with a body that is encoded already: bufs holds its size bytes, without length and response
-// header. The server takes nothing from the response budget for it. bufs may not alias the request's frame; they
+// header, and code is the first error code in them. The server takes nothing from the response budget for it. bufs may not alias the request's frame; they
 // are the server's until it calls release, once, when the answer has been written or dropped.
-func RawReply(bufs net.Buffers, size int, release func()) Reply {
-	return Reply{kind: rawReply, raw: bufs, rawSize: size, release: release}
+func RawReply(bufs net.Buffers, size int, code int16, release func()) Reply {
+	return Reply{kind: rawReply, raw: bufs, rawSize: size, rawCode: code, release: release}
 }
 
 // NoReply gives no answer at all: Produce with acks=0.

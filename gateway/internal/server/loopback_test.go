@@ -51,7 +51,7 @@ func TestLoopback(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<14) // 256 KiB
 	handler := func(ctx context.Context, c *Conn, req *wire.Request) Pending {
 		if id := int(req.Header.CorrelationID); id%3 == 0 {
-			return now(RawReply(pieces(body, 1+id*10), len(body), nil)) // in one piece at first, later in many
+			return now(RawReply(pieces(body, 1+id*10), len(body), 0, nil)) // in one piece at first, later in many
 		}
 		return echo(ctx, c, req)
 	}
@@ -121,7 +121,7 @@ func TestStalledClient(t *testing.T) {
 			handler := func(context.Context, *Conn, *wire.Request) Pending {
 				close(begun)
 				body := make([]byte, 64<<20) // more than any socket buffers
-				return now(RawReply(net.Buffers{body}, len(body), nil))
+				return now(RawReply(net.Buffers{body}, len(body), 0, nil))
 			}
 			cfg := testConfig()
 			cfg.MaxResponseSize = 100 << 20
@@ -246,7 +246,7 @@ func BenchmarkAnswer(b *testing.B) {
 				for i := range bufs {
 					bufs[i] = body
 				}
-				return now(RawReply(bufs, size, nil))
+				return now(RawReply(bufs, size, 0, nil))
 			}
 			l := listenLoopback(b)
 			listener := l

@@ -128,7 +128,7 @@ func TestResponseTooLarge(t *testing.T) {
 	var released atomic.Int32
 	handler := func(_ context.Context, _ *Conn, req *wire.Request) Pending {
 		size := int(req.Header.CorrelationID)
-		return now(RawReply(net.Buffers{make([]byte, size)}, size, func() { released.Add(1) }))
+		return now(RawReply(net.Buffers{make([]byte, size)}, size, 0, func() { released.Add(1) }))
 	}
 	inBubble(t, cfg, handler, func(f *fixture) {
 		c := f.dial()

@@ -30,9 +30,11 @@ func (c *Conn) Principal() Principal {
 	return nil
 }
 
-// release is called once no request is being answered any more.
-func (p *principal) release() {
+// release is called once no request is being answered any more. It returns who it was, empty for nobody.
+func (p *principal) release() (name string) {
 	if last := p.current.Swap(nil); last != nil {
+		name = (*last).Name()
 		(*last).Release()
 	}
+	return name
 }

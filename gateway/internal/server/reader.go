@@ -4,8 +4,10 @@
 package server
 
 import (
+	"encoding/binary"
 	"errors"
 	"time"
+	"unicode/utf8"
 
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/wire"
@@ -16,6 +18,9 @@ const budgetedFrame = 64<<10 + 1
 
 // preambleSize is how far wire.Table.ReadPreamble looks.
 const preambleSize = 8
+
+// sizeOfLength is the size of the length that stands before a frame.
+const sizeOfLength = 4
 
 const (
 	produceKey          = 0
@@ -67,6 +72,7 @@ func (c *Conn) readLoop() closing {
 		if end.cause != 0 {
 			return end
 		}
+		came := c.clock()
 		// The wait may be as long as a rebalance, so the request takes no memory before it.
 		if (alone || !mayOverlap(p.Key)) && !c.pipeline.awaitAnswered(c.ctx.Done()) {
 			return closing{}
@@ -74,7 +80,7 @@ func (c *Conn) readLoop() closing {
 		if end := c.awaitUnmuted(); end.cause != 0 {
 			return end
 		}
-		ex, end := c.readRequest(p)
+		ex, end := c.readRequest(p, came)
 		if end.cause != 0 {
 			return end
 		}
@@ -86,8 +92,10 @@ func (c *Conn) readLoop() closing {
 // begin hands a request on. It returns when the request is answered, unless that may take long.
 func (c *Conn) begin(ex *exchange) {
 	c.requests.Add(1)
+	c.activity.begun(ex.req, ex.watch.last)
 	c.pipeline.add(ex)
 	pending := c.start(ex.req)
+	ex.watch.lap(c, &ex.watch.Stages.Decode)
 	if mayPark(ex.req.Header.Key) {
 		c.pending.Go(func() { c.answer(ex, pending) })
 	} else {
@@ -147,16 +155,36 @@ func (c *Conn) readPreamble() (wire.Preamble, closing) {
 	}
 	p, err := c.server.cfg.Table.ReadPreamble(c.reader, c.limits())
 	if err != nil {
+		c.noteClientID()
 		return p, c.readFailure(err)
 	}
 	return p, closing{}
 }
 
-// readRequest reads, checks and decodes the request behind a preamble. One deadline bounds all of it, waiting for memory
-// included.
-func (c *Conn) readRequest(p wire.Preamble) (*exchange, closing) {
+// noteClientID looks for the client id in a request that is not served and of which no more is read: it is what tells whose client
+// is too old. All versions of the request header have it in the same place, behind the correlation id.
+func (c *Conn) noteClientID() {
+	if c.unauthenticated() { // it may be a password out of place
+		return
+	}
+	const idAt = preambleSize + 4 + 2
+	head, _ := c.reader.Peek(min(c.reader.Buffered(), idAt+maxShownID))
+	if len(head) < idAt || c.activity.clientID.Load() != nil {
+		return
+	}
+	n := int(int16(binary.BigEndian.Uint16(head[idAt-2:])))
+	if n > 0 && n <= len(head)-idAt && utf8.Valid(head[idAt:idAt+n]) {
+		id := string(head[idAt : idAt+n])
+		c.activity.clientID.Store(&id)
+	}
+}
+
+// readRequest reads, checks and decodes the request behind a preamble, which was read when came. One deadline bounds all of it,
+// waiting for memory included.
+func (c *Conn) readRequest(p wire.Preamble, came time.Duration) (*exchange, closing) {
 	deadline := time.Now().Add(c.server.cfg.ReadTimeout)
-	ex := &exchange{}
+	ex := &exchange{watch: stopwatch{last: came}}
+	ex.watch.lap(c, &ex.watch.Stages.Queue)
 	var err error
 	if p.Size >= budgetedFrame {
 		// Some of the frame must be there before it takes a share of the budget: eight bytes that announce a large one
@@ -203,6 +231,7 @@ func (c *Conn) readRequest(p wire.Preamble) (*exchange, closing) {
 		c.giveBack(ex)
 		return nil, c.readFailure(err)
 	}
+	ex.watch.identify(ex.req, sizeOfLength+int(p.Size))
 	return ex, closing{}
 }
 

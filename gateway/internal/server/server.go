@@ -165,13 +165,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 type Stats struct {
 	Open     int    // connections now
 	Accepted uint64 // connections so far, those closed at once included
+	Limit    int    // of Open
+	Draining bool   // Shutdown was called
 	// Closed counts connections by why they were closed.
 	Closed map[CloseCause]uint64
 }
 
 // Stats returns the counts so far.
 func (s *Server) Stats() Stats {
-	stats := Stats{Accepted: s.accepted.Load(), Closed: map[CloseCause]uint64{}}
+	stats := Stats{Accepted: s.accepted.Load(), Limit: s.cfg.MaxConnections, Closed: map[CloseCause]uint64{}}
 	for cause := range s.closed {
 		if n := s.closed[cause].Load(); n > 0 {
 			stats.Closed[CloseCause(cause)] = n
@@ -179,7 +181,7 @@ func (s *Server) Stats() Stats {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats.Open = len(s.conns)
+	stats.Open, stats.Draining = len(s.conns), s.closing
 	return stats
 }
 

@@ -123,7 +123,7 @@ func TestRawReply(t *testing.T) {
 	var released atomic.Int32
 	handler := func(_ context.Context, _ *Conn, req *wire.Request) Pending {
 		bufs := net.Buffers{[]byte("one"), nil, []byte("two")}
-		return now(RawReply(bufs, 6, func() { released.Add(1) }))
+		return now(RawReply(bufs, 6, 0, func() { released.Add(1) }))
 	}
 	inBubble(t, testConfig(), handler, func(f *fixture) {
 		c := f.dial()

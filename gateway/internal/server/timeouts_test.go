@@ -19,7 +19,7 @@ import (
 func TestSlowReader(t *testing.T) {
 	var released atomic.Int32
 	handler := func(_ context.Context, _ *Conn, req *wire.Request) Pending {
-		return now(RawReply(net.Buffers{make([]byte, 100_000)}, 100_000, func() { released.Add(1) }))
+		return now(RawReply(net.Buffers{make([]byte, 100_000)}, 100_000, 0, func() { released.Add(1) }))
 	}
 	inBubble(t, testConfig(), handler, func(f *fixture) {
 		c := f.dial()

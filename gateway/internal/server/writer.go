@@ -35,12 +35,13 @@ func (c *Conn) writeReady() {
 
 // write writes a batch up to an answer in whose place, or behind which, the connection closes.
 func (c *Conn) write(batch []*exchange) (end closing) {
-	w := c.writer
+	w, answered := c.writer, 0
 	for _, ex := range batch {
 		if end = ex.out.closing; end.cause != 0 {
 			break
 		}
 		w.add(&ex.out)
+		answered++
 		if end = ex.out.last; end.cause != 0 {
 			break
 		}
@@ -48,10 +49,11 @@ func (c *Conn) write(batch []*exchange) (end closing) {
 	if w.size > 0 {
 		c.nc.SetWriteDeadline(time.Now().Add(c.server.cfg.WriteTimeout))
 		if err := w.flush(); err != nil {
-			end = writeFailure(err)
+			end, answered = writeFailure(err), 0
 		}
 	}
-	for _, ex := range batch {
+	for i, ex := range batch {
+		c.finish(ex, i < answered)
 		c.discard(&ex.out)
 	}
 	return end

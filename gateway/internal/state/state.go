@@ -53,6 +53,7 @@ type State struct {
 	failed  context.Context // ends when the state cannot be loaded, and at Stop
 	cancel  context.CancelFunc
 	swept   chan struct{} // closed when deleted topics were looked for once
+	counts  counts
 }
 
 // Start opens the state log within ctx, making its topic if it is missing, and starts everything. Loading goes on after it
@@ -156,12 +157,14 @@ func (s *State) Stop() error {
 }
 
 func (s *State) observeGroups(e coordinator.Effect) {
+	s.counts.group(e)
 	if s.logger.Enabled(context.Background(), slog.LevelDebug) {
 		s.logger.Debug("consumer group", "event", e.String())
 	}
 }
 
 func (s *State) observeLog(e statelog.Event) {
+	s.counts.log(e)
 	level := slog.LevelInfo
 	switch e.(type) {
 	case statelog.Checkpointed:

@@ -1,0 +1,128 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	// A request is a line and some headers, and so are most answers.
+	requestTimeout = 5 * time.Second
+	answerTimeout  = requestTimeout + checkTimeout
+	maxHeader      = 8 << 10
+	// maxConns is how many connections are open at a time; more wait until the kernel's queue is full.
+	maxConns = 256
+)
+
+// Server serves a handler until it is stopped.
+type Server struct {
+	http    http.Server
+	handler http.Handler
+	served  chan error
+
+	// ctx is the parent of those of all requests; it ends with Stop.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	stopped bool
+	running sync.WaitGroup // requests being answered; none is added once stopped
+}
+
+// Start serves on the listener, which it closes in the end.
+func Start(listener net.Listener, handler http.Handler, log *slog.Logger) *Server {
+	s := newServer(handler, log)
+	s.start(listener, log)
+	return s
+}
+
+func newServer(handler http.Handler, log *slog.Logger) *Server {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Server{handler: handler, ctx: ctx, cancel: cancel, served: make(chan error, 1)}
+	s.http = http.Server{
+		Handler: http.HandlerFunc(s.serve), MaxHeaderBytes: maxHeader,
+		ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: time.Minute,
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	return s
+}
+
+func (s *Server) start(listener net.Listener, log *slog.Logger) {
+	go func() {
+		err := s.http.Serve(&boundedListener{Listener: listener, slots: make(chan struct{}, maxConns), closed: s.ctx.Done()})
+		if !errors.Is(err, http.ErrServerClosed) {
+			log.Error("operators are not served any more", "err", err)
+		}
+		s.served <- err
+	}()
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	if s.stopped {
+		s.mu.Unlock()
+		return // its connection is closed
+	}
+	s.running.Add(1)
+	s.mu.Unlock()
+	defer s.running.Done()
+	s.handler.ServeHTTP(w, r)
+}
+
+// Stop closes the listener and all connections, waits until no request is being answered, and returns why serving had ended
+// before, if it had.
+func (s *Server) Stop() error {
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
+	s.cancel()
+	closed := s.http.Close()
+	err := <-s.served
+	s.running.Wait()
+	if !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("admin: serve: %w", err)
+	}
+	return closed
+}
+
+// boundedListener has so many connections open at a time as there are slots.
+type boundedListener struct {
+	net.Listener
+	slots  chan struct{}
+	closed <-chan struct{} // before the listener is
+}
+
+func (l *boundedListener) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &boundedConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+type boundedConn struct {
+	net.Conn
+	release func()
+}
+
+func (c *boundedConn) Close() error {
+	err := c.Conn.Close()
+	c.release()
+	return err
+}

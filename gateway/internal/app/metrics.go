@@ -1,0 +1,39 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"log/slog"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/buildinfo"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/metrics"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/overview"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
+)
+
+// newMetrics counts what the gateway does, if there is somebody to ask for it: nil when operators are not served. What starts
+// later, its Watch is told of.
+func newMetrics(cfg config.Config, build buildinfo.Info, checks []admin.Check, b *bridge.Bridge, remembered *state.State, seen *overview.Source, log *slog.Logger) *metrics.Metrics {
+	if cfg.AdminAddr == "" {
+		return nil
+	}
+	m := metrics.New(build, newTable(cfg), log)
+	sources := metrics.Sources{Checks: checks, State: remembered, Overview: seen}
+	if b != nil {
+		sources.Bridge = b
+	}
+	m.Watch(sources)
+	return m
+}
+
+// newOverview looks at topics and groups.
+func newOverview(b *bridge.Bridge, remembered *state.State) *overview.Source {
+	if b == nil {
+		return overview.New(nil, remembered.Groups)
+	}
+	return overview.New(b, remembered.Groups)
+}

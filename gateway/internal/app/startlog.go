@@ -1,0 +1,117 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+)
+
+const (
+	// progressEvery is how often something that takes long says how far it is.
+	progressEvery = 5 * time.Second
+	// lookUpTimeout bounds the look for the advertised hosts.
+	lookUpTimeout = 5 * time.Second
+	// clockTolerance is how far Iggy's clock may be off the gateway's that nobody has to look at. What Iggy says of its clock is in
+	// seconds.
+	clockTolerance = 5 * time.Second
+	// iggyVersions begin the versions of Iggy whose protocol is spoken here.
+	iggyVersions = "0.8."
+)
+
+// logStart says what starts, and with which settings that are not at their defaults.
+func logStart(cfg config.Config, log *slog.Logger) error {
+	changed, err := cfg.Changed()
+	if err != nil {
+		return fmt.Errorf("app: settings: %w", err)
+	}
+	settings := make([]any, len(changed))
+	for i, s := range changed {
+		settings[i] = slog.String(s.Variable, s.Value)
+	}
+	log.Info("starting", "version", cfg.Build.Version, "commit", cfg.Build.Commit, "go", cfg.Build.Go, "platform", cfg.Build.Platform,
+		slog.Group("settings", settings...))
+	return nil
+}
+
+// logIggy says which Iggy was connected to, and warns of one that may not be understood, and of a clock that is far off: Iggy stamps
+// the records, retention and searches by time go by its stamps, and the gateway's own clock is the producers' stand-in.
+func logIggy(ctx context.Context, cfg config.Config, addr string, b *bridge.Bridge, now func() time.Time, log *slog.Logger) {
+	attrs := []any{"addr", addr, "user", cfg.IggyUsername, "stream", cfg.Names.Streams()[0]}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	asked := now()
+	s, err := b.ServerStats(ctx)
+	if err != nil { // a user needs no such permission
+		log.Info("connected to iggy", append(attrs, "version", "unknown", "why", err)...)
+		return
+	}
+	log.Info("connected to iggy", append(attrs, "version", s.ServerVersion)...)
+	if !strings.HasPrefix(s.ServerVersion, iggyVersions) {
+		log.Warn("this version of iggy may speak another protocol than the gateway", "version", s.ServerVersion, "understood", iggyVersions+"x")
+	}
+	if ahead := time.UnixMicro(int64(s.StartTime + s.RunTime)).Sub(asked); ahead.Abs() > clockTolerance {
+		log.Warn("iggy's clock and the gateway's are far apart", "iggy_ahead", ahead.Round(time.Second),
+			"what_to_do", "have both machines follow a time server (NTP): records are kept and found by iggy's time")
+	}
+}
+
+// adviseAdvertised warns of addresses that clients are told and that are of no use to them, as far as that can be seen from here.
+func (d *doors) adviseAdvertised(ctx context.Context, log *slog.Logger) {
+	lookUp, cancel := context.WithTimeout(ctx, lookUpTimeout)
+	defer cancel()
+	for _, l := range d.open {
+		host := l.AdvertisedHost
+		bound, _ := netip.ParseAddrPort(l.Addr().String())
+		addr, err := netip.ParseAddr(host)
+		switch {
+		case host == "localhost" || err == nil && addr.IsLoopback():
+			if !bound.Addr().IsLoopback() {
+				log.Warn("clients on other machines are told to connect to themselves", "addr", l.Addr().String(), "advertised", host,
+					"what_to_do", "set IGGY_KAFKA_ADVERTISED_HOST to a name or address by which clients reach this machine")
+			}
+		case err != nil:
+			if _, err := net.DefaultResolver.LookupNetIP(lookUp, "ip", host); err != nil && ctx.Err() == nil {
+				log.Warn("clients are told to connect to a host that this machine does not know", "advertised", host, "error", err,
+					"what_to_do", "set IGGY_KAFKA_ADVERTISED_HOST to a name that clients can look up; iggy-kafka-gateway doctor, run where they are, shows what they meet")
+			}
+		}
+	}
+}
+
+// progress logs how far something is, every so often until what it returns is called.
+func progress(ctx context.Context, log *slog.Logger, doing string, far func() []any) (done func()) {
+	return inBackground(ctx, func(ctx context.Context) {
+		began, tick := time.Now(), time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				log.Info(doing, append([]any{"for", time.Since(began).Round(time.Second)}, far()...)...)
+			}
+		}
+	})
+}
+
+// inBackground does something until it is done or what it returns is called, which waits for that.
+func inBackground(ctx context.Context, do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var doing sync.WaitGroup
+	doing.Go(func() { do(ctx) })
+	return func() {
+		cancel()
+		doing.Wait()
+	}
+}
