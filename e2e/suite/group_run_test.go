@@ -74,6 +74,7 @@ type groupRun struct {
 	id, topic string
 	ledger    *ledger
 	members   map[string]*group.Member // those that run
+	session   time.Duration            // the session timeout of those that start
 
 	producer *kgo.Client
 	fed      atomic.Int64  // records of each partition that are acknowledged
@@ -88,7 +89,7 @@ func newGroup(t *testing.T, target *harness.Target, program group.Program) *grou
 	topic := newTopic(t, clients.Franz{Addr: target.Kafka}, groupPartitions)
 	g := &groupRun{
 		program: program, addr: target.Kafka, topic: topic, id: topic,
-		ledger: newLedger(groupPartitions), members: map[string]*group.Member{},
+		ledger: newLedger(groupPartitions), members: map[string]*group.Member{}, session: sessionTimeout,
 		// A busy broker does not know a topic for some time after it has created it.
 		producer: franz(t, target.Kafka, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.UnknownTopicRetries(-1)),
 	}
@@ -147,7 +148,7 @@ func (g *groupRun) startStatic(t *testing.T, name, instance string) {
 	t.Helper()
 	config := group.Config{
 		Broker: g.addr, Group: g.id, Topic: g.topic, Instance: instance, Assignor: g.program.Assignor,
-		SessionTimeoutMs: int(sessionTimeout.Milliseconds()), HeartbeatMs: int(heartbeat.Milliseconds()),
+		SessionTimeoutMs: int(g.session.Milliseconds()), HeartbeatMs: int(heartbeat.Milliseconds()),
 	}
 	if instance != "" {
 		config.SessionTimeoutMs *= 5 // some need long to start again

@@ -54,7 +54,7 @@ func jvmProgram(t *testing.T, folder string) jvm {
 		}
 	}
 	j := jvm{folder}
-	if out, err := exec.CommandContext(within(t, 10*limit), j.path("run")).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(within(t, 4*limit), j.path("run")).CombinedOutput(); err != nil {
 		missing(t, "java", fmt.Errorf("preparing %s: %w\n%s", folder, err, out))
 	}
 	return j

@@ -21,12 +21,7 @@ func TestKafkawire(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers: not in short mode")
 	}
-	tool := filepath.Join(t.TempDir(), "kafkawire")
-	compile := exec.CommandContext(t.Context(), "go", "build", "-o", tool, "./cmd/kafkawire")
-	compile.Dir = "../../wire"
-	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("building kafkawire: %v\n%s", err, out)
-	}
+	tool := buildKafkawire(t)
 	kafkawire := func(t *testing.T, args ...string) string {
 		t.Helper()
 		out, err := exec.CommandContext(within(t, limit), tool, args...).CombinedOutput()
@@ -52,4 +47,15 @@ func TestKafkawire(t *testing.T) {
 			}
 		})
 	}
+}
+
+func buildKafkawire(t *testing.T) string {
+	t.Helper()
+	tool := filepath.Join(t.TempDir(), "kafkawire")
+	compile := exec.CommandContext(t.Context(), "go", "build", "-o", tool, "./cmd/kafkawire")
+	compile.Dir = "../../wire"
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("building kafkawire: %v\n%s", err, out)
+	}
+	return tool
 }

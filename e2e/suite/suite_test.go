@@ -166,7 +166,7 @@ func missing(t *testing.T, tool string, err error) {
 }
 
 // limit bounds one step of a test.
-const limit = 30 * time.Second
+const limit = time.Minute
 
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()

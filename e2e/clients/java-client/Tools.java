@@ -43,7 +43,8 @@ final class Tools {
   }
 
   public static void main(String[] args) throws Exception {
-    Exit.setShutdownHookAdder((name, hook) -> {}); // what they close there is closed with the JVM
+    List<Runnable> hooks = new ArrayList<>();
+    Exit.setShutdownHookAdder((name, hook) -> hooks.add(hook));
     PrintStream out = System.out;
     for (Command command : read(System.in)) {
       out.println("$ " + command.line);
@@ -53,6 +54,8 @@ final class Tools {
       System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
       System.setErr(new PrintStream(errors, true, StandardCharsets.UTF_8));
       int code = run(command.line.split(" "));
+      hooks.forEach(Runnable::run); // a producer sends what it has left only when it is closed there
+      hooks.clear();
       out.print(printed.toString(StandardCharsets.UTF_8));
       if (code != 0) {
         Matcher error = ERROR.matcher(printed.toString(StandardCharsets.UTF_8) + errors.toString(StandardCharsets.UTF_8));
