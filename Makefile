@@ -5,20 +5,24 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 MODULES := wire recordcodec recordcodec/bench coordinator bridge bridge/embedded gateway e2e
+# A module with a workspace of its own: deploy/doc.go says why.
+APART := deploy
 BINARIES := ./gateway/cmd/iggy-kafka-gateway ./bridge/embedded/cmd/iggy-embedded ./wire/cmd/kafkawire
 STATICCHECK_VERSION := v0.8.2
 STATICCHECK := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
 # The packages whose tests hang on their own files alone. The end-to-end suite starts programs, whose changes the test
 # cache does not see: it always runs.
-UNIT = $$(go list work | grep -vE '/e2e/(suite|soak)$$')
-SUITE := ./e2e/suite ./e2e/soak
+UNIT = $$(go list work | grep -vE '/e2e/(suite|soak|packages)$$')
+SUITE := ./e2e/suite ./e2e/soak ./e2e/packages
+# Most parallel tests only wait, and go test would run as many at a time as there are processors.
+PARALLEL := -parallel 8
 # What each client was put through, as a table: the suite adds a row for each.
 REPORT := $(CURDIR)/bin/clients.md
 FUZZTIME ?= 20s
 BENCH ?= .
 
 # $(call each,COMMAND) runs the command in every module's folder, also after it has failed in one.
-each = failed=; for module in $(MODULES); do echo "== $$module"; (cd $$module && $(1)) || failed+=" $$module"; done; \
+each = failed=; for module in $(MODULES) $(APART); do echo "== $$module"; (cd $$module && $(1)) || failed+=" $$module"; done; \
 	if [[ -n "$$failed" ]]; then echo "failed in:$$failed"; exit 1; fi
 
 .PHONY: help
@@ -30,14 +34,19 @@ build: ## build the binaries into bin/
 	go build -o bin/ $(BINARIES)
 
 .PHONY: run
-run: build ## run the gateway with an Iggy of its own, data in ./iggy-kafka-data
-	IGGY_KAFKA_EMBEDDED=true exec bin/iggy-kafka-gateway
+run: build ## run the gateway with an Iggy of its own, on 127.0.0.1:8090 for native clients; data in ./iggy-kafka-data
+	IGGY_KAFKA_EMBEDDED=true IGGY_KAFKA_EMBEDDED_ADDR=$${IGGY_KAFKA_EMBEDDED_ADDR-127.0.0.1:8090} exec bin/iggy-kafka-gateway
 
 .PHONY: test
 test: build ## unit tests, and clients against the gateway: Go's, and those for kcat, Java, Python, Node if there; minutes
-	go test $(UNIT)
+	go test $(PARALLEL) $(UNIT)
+	go -C deploy test -count=1 ./... # it looks at files outside its module, which the test cache does not
 	printf '| client | version | target | exercised | result |\n|---|---|---|---|---|\n' >$(REPORT)
 	code=0; E2E_REPORT=$(REPORT) go test -p 1 -count=1 -timeout 20m $(SUITE) || code=$$?; cat $(REPORT); exit $$code
+
+.PHONY: release
+release: ## the archives of PLATFORMS (linux/amd64,linux/arm64,darwin/arm64) in dist/, with checksums and bills of materials
+	go -C deploy run ./release $(if $(PLATFORMS),-platforms $(PLATFORMS))
 
 .PHONY: clients-table
 clients-table: ## write what the last make test put clients through, on the gateway in front of an Iggy of its own, into docs/compatibility.md
@@ -48,13 +57,13 @@ clients-table: ## write what the last make test put clients through, on the gate
 ci: lint verify-modules race ## all that a change must pass
 
 .PHONY: race
-race: ## every test under the race detector, the binaries that e2e starts included; fuzz targets run on their seeds
+race: ## every test under the race detector, heavy rounds shortened, the binaries that e2e starts included; fuzz targets run on their seeds
 	mkdir -p bin
 	@# The detector's own runtime fails a check now and then in synctest bubbles (Go 1.26, tsan_rtl.cpp, kEpochLast). Only
 	@# then, and only what has not passed, runs again.
-	for try in 1 2 3; do \
-		if go test -race $(UNIT) 2>&1 | tee bin/race.log; then break; fi; \
-		[[ $$try != 3 ]] && grep -q '^ThreadSanitizer: CHECK failed' bin/race.log || exit 1; \
+	for try in 1 2 3 4 5; do \
+		if go test -race -short $(PARALLEL) $(UNIT) 2>&1 | tee bin/race.log; then break; fi; \
+		[[ $$try != 5 ]] && grep -q '^ThreadSanitizer: CHECK failed' bin/race.log || exit 1; \
 		echo "== the race detector crashed, not a test: once more"; \
 	done
 	E2E_RACE=true go test -race -count=1 -timeout 20m ./e2e/suite
@@ -62,12 +71,13 @@ race: ## every test under the race detector, the binaries that e2e starts includ
 
 .PHONY: verify-modules
 verify-modules: ## each module builds, vets and tests on its own, as its importers see it
-	export GOWORK=off; $(call each,go mod tidy -diff && go build ./... && go vet ./... && go test -short ./...)
+	export GOWORK=off; $(call each,go mod tidy -diff && go build ./... && go vet ./... && go test -short $(PARALLEL) ./...)
 
 .PHONY: lint
 lint: $(STATICCHECK) ## gofmt, go vet, staticcheck
-	unformatted=$$(gofmt -l $(MODULES)); if [[ -n "$$unformatted" ]]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
+	unformatted=$$(gofmt -l $(MODULES) $(APART)); if [[ -n "$$unformatted" ]]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
 	go vet work
+	go -C deploy vet ./...
 	$(call each,$(STATICCHECK) ./...)
 
 $(STATICCHECK):
@@ -77,7 +87,7 @@ $(STATICCHECK):
 
 .PHONY: fmt
 fmt: ## rewrite all Go files in gofmt's form
-	gofmt -w $(MODULES)
+	gofmt -w $(MODULES) $(APART)
 
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (20s) each
