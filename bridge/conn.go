@@ -50,6 +50,7 @@ func (a answer) release() { a.body.release() }
 // call is one request in flight. Exactly one of the reader goroutine and fail completes it.
 type call struct {
 	code iggywire.Code
+	sent time.Time     // or about to be
 	done chan struct{} // closed once the call is decided, also when nobody waits any more
 	ans  answer
 	err  error
@@ -96,6 +97,7 @@ type conn struct {
 	tcp         *net.TCPConn // under nc; nil when the network is another
 	br          *bufio.Reader
 	pool        *bufferPool
+	times       *callTimes // may be nil
 	callTimeout time.Duration
 	maxAnswer   int
 
@@ -116,10 +118,11 @@ type conn struct {
 }
 
 func newConn(
-	nc net.Conn, tcp *net.TCPConn, pool *bufferPool, callTimeout time.Duration, maxAnswer int, lost func(*conn, error),
+	nc net.Conn, tcp *net.TCPConn, pool *bufferPool, times *callTimes, callTimeout time.Duration, maxAnswer int,
+	lost func(*conn, error),
 ) *conn {
 	c := &conn{
-		nc: nc, tcp: tcp, pool: pool, callTimeout: callTimeout, maxAnswer: maxAnswer, lost: lost,
+		nc: nc, tcp: tcp, pool: pool, times: times, callTimeout: callTimeout, maxAnswer: maxAnswer, lost: lost,
 		br:       bufio.NewReaderSize(newQuickAckReader(nc), 64<<10),
 		writing:  make(chan struct{}, 1),
 		readDone: make(chan struct{}),
@@ -144,7 +147,7 @@ func (c *conn) send(ctx context.Context, frames ...frame) ([]*call, error) {
 	calls := make([]*call, len(frames))
 	c.scratch = c.scratch[:0]
 	for i := range frames {
-		calls[i] = &call{code: frames[i].code, done: make(chan struct{})}
+		calls[i] = &call{code: frames[i].code, sent: now, done: make(chan struct{})}
 		c.scratch = iggywire.AppendRequestHeader(c.scratch, frames[i].code, frames[i].size())
 	}
 	c.iov = c.iov[:0]
@@ -275,6 +278,7 @@ func (c *conn) readLoop() {
 			c.fail(fmt.Errorf("%w: an answer without a request", ErrMalformed))
 			return
 		}
+		c.times.answered(cl)
 		cl.complete(answer{status: status, body: body}, nil)
 	}
 }

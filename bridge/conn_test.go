@@ -142,7 +142,7 @@ func TestGivenUpIsReset(t *testing.T) {
 	defer server.Close()
 	nc := <-dialled
 	tcp, _ := nc.(*net.TCPConn)
-	c := newConn(nc, tcp, &bufferPool{}, time.Minute, 1<<20, nil)
+	c := newConn(nc, tcp, &bufferPool{}, nil, time.Minute, 1<<20, nil)
 	if _, err := c.send(t.Context(), frame{code: iggywire.CodePing}); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (b *Bridge) dial(ctx context.Context, maxAnswer int, lost func(*conn, error
 		}
 		nc = t
 	}
-	c := newConn(nc, tcp, &b.buffers, b.cfg.CallTimeout, maxAnswer, lost)
+	c := newConn(nc, tcp, &b.buffers, &b.counts.calls, b.cfg.CallTimeout, maxAnswer, lost)
 	c.number = b.dials.Add(1)
 	return c, nil
 }

@@ -17,6 +17,9 @@ type Stats struct {
 	// UnknownOutcomes is how many batches were given up without knowing whether they were written.
 	UnknownOutcomes uint64
 
+	// SendCalls and PollCalls are the answered requests to Iggy that carried messages there and back, OtherCalls all others.
+	SendCalls, PollCalls, OtherCalls Calls
+
 	// Connections to Iggy that live now, by what they are for.
 	Connections Connections
 	// Dials is how many connections were made, FailedDials how many were tried in vain, Losses how many ended that
@@ -46,6 +49,7 @@ type counts struct {
 	duplicates, unknownOutcomes     atomic.Uint64
 	failedDials                     atomic.Uint64
 	refreshes, failedRefreshes      atomic.Uint64
+	calls                           callTimes
 }
 
 // sent counts a send of so many batches.
@@ -64,6 +68,7 @@ func (b *Bridge) Stats() Stats {
 		Duplicates: b.counts.duplicates.Load(), UnknownOutcomes: b.counts.unknownOutcomes.Load(),
 		Dials: b.dials.Load(), FailedDials: b.counts.failedDials.Load(), Losses: b.epoch.Load(),
 		Refreshes: b.counts.refreshes.Load(), FailedRefreshes: b.counts.failedRefreshes.Load(),
+		SendCalls: b.counts.calls.sends.read(), PollCalls: b.counts.calls.polls.read(), OtherCalls: b.counts.calls.others.read(),
 		Producers: b.producers.Len(), ProducerEvictions: uint64(b.producers.Evicted()),
 		Connections: Connections{
 			Control: b.control.count(), Writes: b.self.writes.count(), Reads: b.self.reads.count(),

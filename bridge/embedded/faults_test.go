@@ -32,9 +32,11 @@ import (
 //
 // Every call must end soon after its deadline.
 func TestFaults(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
 	datadriven.Walk(t, "testdata/faults", func(t *testing.T, path string) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-		env := newFaultEnv(t, time.Second)
+		t.Parallel()
+		env := newFaultEnv(t, hungAfter)
 		defer env.close()
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return env.run(t, d) })
 	})

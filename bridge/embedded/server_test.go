@@ -339,7 +339,8 @@ func TestLimits(t *testing.T) {
 		}
 	})
 	t.Run("peer that does not read", func(t *testing.T) {
-		conn := dial(t, startServer(t, Config{InMemory: true, IOTimeout: time.Second})) // to send what it then does not read
+		t.Parallel()
+		conn := dial(t, startServer(t, Config{InMemory: true, IOTimeout: 5 * time.Second})) // to send what it then does not read
 		login(t, conn)
 		createTopic(t, conn, 1)
 		send(t, conn, message(1, strings.Repeat("x", 8<<20)))
@@ -359,7 +360,8 @@ func TestLimits(t *testing.T) {
 // TestSlowReader reads a large answer slowly, but steadily: longer than the
 // timeout in all.
 func TestSlowReader(t *testing.T) {
-	const timeout = time.Second
+	t.Parallel()
+	const timeout = 5 * time.Second
 	conn := dial(t, startServer(t, Config{InMemory: true, IOTimeout: timeout}))
 	login(t, conn)
 	createTopic(t, conn, 1)

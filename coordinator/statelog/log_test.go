@@ -234,3 +234,36 @@ func TestStateSurvives(t *testing.T) {
 		}
 	})
 }
+
+// Stats say how much there is, and how much of it a start has to read behind the newest checkpoint.
+func TestStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := statelogtest.New(1)
+		g := startGateway(t, s, "a", func(c *statelog.Config) { c.CheckpointRecords = 10 })
+		for i := range int64(5) {
+			if err := g.commit("g", "t", int32(i), i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// Five offsets and their group; the record of who owns the partition is no part of the state.
+		equal(t, []statelog.PartitionStats{{Entries: 6, Since: 6}}, g.Stats())
+		for i := range int64(5) {
+			if err := g.commit("g", "t", int32(i), i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		if !g.saw("checkpoint at") {
+			t.Fatal("no checkpoint")
+		}
+		got := g.Stats()
+		if at := got[0].Checkpoint; at.IsZero() || time.Since(at) > time.Hour {
+			t.Errorf("the checkpoint was made at %v", at)
+		}
+		got[0].Checkpoint = time.Time{}
+		equal(t, []statelog.PartitionStats{{Entries: 6}}, got)
+		if err := g.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}

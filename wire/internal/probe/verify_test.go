@@ -85,7 +85,7 @@ func TestVerify(t *testing.T) {
 			t.Parallel()
 			timeout := time.Minute
 			if test.name == silent {
-				timeout = 2 * time.Second
+				timeout = 5 * time.Second
 			}
 			v := Verifier{Addr: test.server.Start(t), Timeout: timeout, Absent: testAbsent(), Table: test.table}
 			checks, err := v.Verify(t.Context())
