@@ -41,8 +41,9 @@ func (a *API) noteRefusedTimes(no *batchRefusal, batch *recordcodec.Batch, to *b
 	}
 	if left, ok := a.wrongTimes.admit(now); ok {
 		latest, _ := batch.MaxTimestamp()
-		a.Logger.Warn("records are refused for their times, which the topic does not allow: is a producer's clock off?", "topic", to.topic.Name,
-			"partition", to.partition, "latest", time.UnixMilli(latest).UTC(), "now", now.UTC(), "suppressed", left)
+		a.Logger.Warn("records are refused for their times: is a producer's clock off?", "topic", to.topic.Name,
+			"partition", to.partition, "latest", time.UnixMilli(latest).UTC(), "now", now.UTC(), "suppressed", left,
+			"what_to_do", "have the producers' machines follow a time server (NTP), or change message.timestamp.after.max.ms or message.timestamp.before.max.ms of the topic")
 	}
 }
 

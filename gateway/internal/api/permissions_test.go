@@ -268,6 +268,14 @@ func TestUserThatIsNoMore(t *testing.T) {
 			t.Fatal("still served")
 		}
 	}
+	for deadline := time.Now().Add(patience); !w.logs.contains("cause=user_refused"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the log does not say why")
+		}
+	}
+	if w.logs.contains("unavailable") {
+		t.Error("the log says that Iggy is away")
+	}
 	other := w.dial(t)
 	other.login("iggy", "iggy")
 	if got := ask[*kmsg.MetadataResponse](other, metadataRequest(9, "here")).Topics[0].ErrorCode; got != 0 {

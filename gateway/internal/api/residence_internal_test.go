@@ -131,6 +131,7 @@ func (r *residence) serve(lifetime time.Duration) (stop func()) {
 	return func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
+		r.stop()
 		r.server.Shutdown(ctx)
 		serving.Wait()
 		gate.Close()

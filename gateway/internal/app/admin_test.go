@@ -10,8 +10,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
 )
@@ -86,6 +89,63 @@ func TestNotReadyWhileItDrains(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// The status page is everybody's where clients do not authenticate, and else that of Iggy's users.
+func TestStatusPage(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	ask := func(admin, path, user, password string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if user != "" {
+			req.SetBasicAuth(user, password)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	for _, test := range []struct {
+		name     string
+		settings []string
+		guarded  bool
+	}{
+		{"open", nil, false},
+		{"with logins", []string{"IGGY_KAFKA_SASL_ENABLED=true", "IGGY_KAFKA_SASL_REJECTION_DELAY_MS=1"}, true},
+		{"detached", []string{"IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_BRIDGE_ENABLED=false"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			admin := freeAddr(t)
+			addr, stop := start(t, load(t, append(test.settings, "IGGY_KAFKA_ADMIN_ADDR="+admin, "IGGY_KAFKA_INSTANCE_ID=7")...))
+			if status, _ := ask(admin, "/", "", ""); (status == http.StatusUnauthorized) != test.guarded || status != http.StatusOK && !test.guarded {
+				t.Errorf("without a login: %d", status)
+			}
+			if status, _ := ask(admin, "/clients", "somebody", "wrong"); test.guarded && status != http.StatusUnauthorized {
+				t.Errorf("somebody: %d", status)
+			}
+			for path, want := range map[string]string{"/": addr, "/clients": "Nobody is connected", "/settings": "IGGY_KAFKA_INSTANCE_ID", "/topics": "Topics", "/groups": "no groups"} {
+				if status, text := ask(admin, path, "iggy", "iggy"); status != http.StatusOK || !strings.Contains(text, want) {
+					t.Errorf("%s: %d, has no %q", path, status, want)
+				}
+			}
+			if status, _ := ask(admin, "/healthz", "", ""); status != http.StatusOK {
+				t.Errorf("health: %d", status)
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

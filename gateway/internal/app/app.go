@@ -113,6 +113,11 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 		return err
 	}
 	defer func() { err = errors.Join(err, remembered.Stop()) }()
+	loaded := progress(ctx, remembered.Groups.Loaded(), log, "loading the state of the consumer groups", func() []any {
+		messages, bytes := remembered.Read()
+		return []any{"messages", messages, "bytes", bytes}
+	})
+	defer loaded()
 
 	stopping, stop := context.WithCancel(ctx) // also when it is not asked to
 	defer stop()
@@ -125,7 +130,7 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 		m, stop := startMirror(ctx, b, log)
 		defer stop()
 		copies = m
-		meters.Watch(metrics.Sources{Mirror: m})
+		meters.Watch(metrics.Mirror(m))
 	}
 
 	logins := openGate(cfg, directory, log)
@@ -164,7 +169,7 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 	stop()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownDrainTimeout)
 	defer cancel()
-	drained := progress(drain, log, "draining", func() []any { return []any{"connections", srv.Stats().Open} })
+	drained := progress(drain, nil, log, "draining", func() []any { return []any{"connections", srv.Stats().Open} })
 	defer drained()
 	if down := srv.Shutdown(drain); down != nil {
 		log.Warn("requests cut off at the end of the drain", "err", down)
@@ -254,8 +259,7 @@ func newServer(stopping context.Context, cfg config.Config, b *bridge.Bridge, lo
 		ReadTimeout:     cfg.ReadTimeout,
 		WriteTimeout:    cfg.WriteTimeout,
 	}, handler)
-	meters.Watch(metrics.Sources{Server: srv, API: handler, Budgets: map[string]*budget.Budget{
-		"frame": frames, "decode": decode, "response": response,
-	}})
+	meters.Watch(metrics.Server(srv), metrics.API(handler),
+		metrics.Budget("frame", frames), metrics.Budget("decode", decode), metrics.Budget("response", response))
 	return srv, nil
 }

@@ -15,18 +15,17 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 )
 
-// newMetrics counts what the gateway does, if there is somebody to ask for it: nil when operators are not served. What starts
-// later, its Watch is told of.
+// newMetrics counts what the gateway does, if there is somebody to ask for it: nil when operators are not served. Of parts that
+// start later it is told by its Watch.
 func newMetrics(cfg config.Config, build buildinfo.Info, checks []admin.Check, b *bridge.Bridge, remembered *state.State, seen *overview.Source, log *slog.Logger) *metrics.Metrics {
 	if cfg.AdminAddr == "" {
 		return nil
 	}
 	m := metrics.New(build, newTable(cfg), log)
-	sources := metrics.Sources{Checks: checks, State: remembered, Overview: seen}
+	m.Watch(metrics.Checks(checks), metrics.State(remembered), metrics.Groups(seen.Snapshot))
 	if b != nil {
-		sources.Bridge = b
+		m.Watch(metrics.Bridge(b))
 	}
-	m.Watch(sources)
 	return m
 }
 

@@ -111,7 +111,7 @@ func unreachable(cfg config.Config, addr string, err error) (what, do string) {
 		return fmt.Sprintf("iggy at %s does not speak TLS, and IGGY_KAFKA_IGGY_TLS_ENABLED says so", addr),
 			"leave the setting out, or switch TLS on in iggy"
 	case !cfg.IggyTLSEnabled && (errors.Is(err, io.EOF) || errors.Is(err, bridge.ErrMalformed) || errors.Is(err, syscall.ECONNRESET)):
-		return fmt.Sprintf("what listens at %s does not speak iggy's protocol without TLS: %s", addr, socketCause(err)),
+		return fmt.Sprintf("what listens at %s does not speak iggy's protocol, at least not without TLS", addr),
 			"if iggy has TLS, set IGGY_KAFKA_IGGY_TLS_ENABLED=true; IGGY_KAFKA_IGGY_ADDR is its TCP listener, not its HTTP one"
 	case bridge.IsTimeout(err), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Sprintf("iggy at %s does not answer", addr), "a firewall or a wrong address in IGGY_KAFKA_IGGY_ADDR, or a server that hangs"
@@ -129,8 +129,19 @@ func socketCause(err error) string {
 	if errors.As(err, &name) {
 		return name.Error()
 	}
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+	for {
+		var inner error
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			inner = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			if all := e.Unwrap(); len(all) > 0 {
+				inner = all[len(all)-1] // the cause stands last
+			}
+		}
+		if inner == nil {
+			return err.Error()
+		}
 		err = inner
 	}
-	return err.Error()
 }

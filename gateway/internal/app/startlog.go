@@ -89,14 +89,16 @@ func (d *doors) adviseAdvertised(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// progress logs how far something is, every so often until what it returns is called.
-func progress(ctx context.Context, log *slog.Logger, doing string, far func() []any) (done func()) {
+// progress logs how far something is, every so often until over is closed or what it returns is called.
+func progress(ctx context.Context, over <-chan struct{}, log *slog.Logger, doing string, far func() []any) (done func()) {
 	return inBackground(ctx, func(ctx context.Context) {
 		began, tick := time.Now(), time.NewTicker(progressEvery)
 		defer tick.Stop()
 		for {
 			select {
 			case <-ctx.Done():
+				return
+			case <-over:
 				return
 			case <-tick.C:
 				log.Info(doing, append([]any{"for", time.Since(began).Round(time.Second)}, far()...)...)

@@ -203,3 +203,37 @@ func TestShrink(t *testing.T) {
 		t.Errorf("%d bytes used at the end, %d of them large", b.Used(), b.largeUsed)
 	}
 }
+
+// Who waits, and who has had to, is counted, and so is who went without.
+func TestStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(10 * mib)
+		check := func(want Stats) {
+			t.Helper()
+			if got := b.Stats(); got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		}
+		if err := b.Acquire(t.Context(), 6*mib); err != nil {
+			t.Fatal(err)
+		}
+		check(Stats{Used: 6 * mib, Limit: 10 * mib})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		large, small := make(chan error, 1), make(chan error, 1)
+		go func() { large <- b.Acquire(ctx, 5*mib) }()
+		go func() { small <- b.Acquire(t.Context(), 5000) }() // there is room
+		synctest.Wait()
+		check(Stats{Used: 6*mib + 5000, Limit: 10 * mib, Waiting: 1, Waits: 1})
+		if <-large == nil || <-small != nil {
+			t.Error("the wrong one waits")
+		}
+		check(Stats{Used: 6*mib + 5000, Limit: 10 * mib, Waits: 1, Denials: 1})
+		if err := b.Acquire(t.Context(), 9*mib); !errors.Is(err, ErrTooLarge) {
+			t.Error(err)
+		}
+		b.Release(6 * mib)
+		b.Release(5000)
+		check(Stats{Limit: 10 * mib, Waits: 1, Denials: 2})
+	})
+}

@@ -82,6 +82,18 @@ func TestEviction(t *testing.T) {
 			if err != nil || len(a.told) != tc.size || (a.id != 0) != (tc.want != 0) {
 				t.Fatal(a, err)
 			}
+			want := Stats{Sessions: 3, Partitions: tc.have[0].size + tc.have[1].size + tc.have[2].size, Limit: 3}
+			if tc.want != 0 {
+				want.Partitions += tc.size - tc.have[tc.want-1].size
+				want.Evicted = 1
+			}
+			got := c.Stats()
+			if got.Bytes <= 0 {
+				t.Errorf("%d bytes", got.Bytes)
+			}
+			if got.Bytes = 0; got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
 			for id := range int32(4) {
 				_, err := c.Begin(now, request(7, id, 2))
 				if gone := errors.Is(err, ErrNotFound); gone != (id == 0 || int(id) == tc.want) {

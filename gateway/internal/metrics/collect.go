@@ -7,6 +7,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
@@ -16,14 +18,47 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 )
 
-func collectReadiness(ctx context.Context, e emitter, f *families, checks []admin.Check) {
-	ready := len(checks) > 0
-	for _, check := range checks {
-		ok := check.Ready(ctx) == nil
-		ready = ready && ok
-		e.is(f.check, ok, check.Name)
+// checkTimeout is how long the readiness checks may take together, as for /readyz.
+const checkTimeout = 2 * time.Second
+
+// Checks tells whether the gateway is ready.
+func Checks(checks []admin.Check) Source {
+	return func(ctx context.Context, e emitter, f *families) {
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+		defer cancel()
+		ready := true
+		for _, check := range checks {
+			ok := check.Ready(ctx) == nil
+			ready = ready && ok
+			e.is(f.check, ok, check.Name)
+		}
+		e.is(f.ready, ready)
 	}
-	e.is(f.ready, ready)
+}
+
+// stating makes a Source of what has Stats.
+func stating[T any](part interface{ Stats() T }, collect func(e emitter, f *families, s T)) Source {
+	return func(_ context.Context, e emitter, f *families) { collect(e, f, part.Stats()) }
+}
+
+// Server tells of connections.
+func Server(s interface{ Stats() server.Stats }) Source { return stating(s, collectServer) }
+
+// API tells of what handlers count.
+func API(a interface{ Stats() api.Stats }) Source { return stating(a, collectAPI) }
+
+// Bridge tells of the way to Iggy.
+func Bridge(b interface{ Stats() bridge.Stats }) Source { return stating(b, collectBridge) }
+
+// State tells of the state log.
+func State(s interface{ Stats() state.Stats }) Source { return stating(s, collectState) }
+
+// Mirror tells of offsets that are copied to native groups.
+func Mirror(m interface{ Stats() mirror.Stats }) Source { return stating(m, collectMirror) }
+
+// Budget tells of a memory budget, by a name.
+func Budget(name string, b interface{ Stats() budget.Stats }) Source {
+	return stating(b, func(e emitter, f *families, s budget.Stats) { collectBudget(e, f, name, s) })
 }
 
 func collectServer(e emitter, f *families, s server.Stats) {
@@ -61,6 +96,9 @@ func collectBridge(e emitter, f *families, s bridge.Stats) {
 	e.put(f.unknownOutcomes, float64(s.UnknownOutcomes))
 	e.put(f.producers, float64(s.Producers))
 	e.put(f.producerEvictions, float64(s.ProducerEvictions))
+	e.calls(f.iggyCalls, s.SendCalls, "send")
+	e.calls(f.iggyCalls, s.PollCalls, "poll")
+	e.calls(f.iggyCalls, s.OtherCalls, "other")
 	e.put(f.iggyConnections, float64(s.Connections.Control), "control")
 	e.put(f.iggyConnections, float64(s.Connections.Writes), "write")
 	e.put(f.iggyConnections, float64(s.Connections.Reads), "read")
@@ -74,6 +112,15 @@ func collectBridge(e emitter, f *families, s bridge.Stats) {
 	e.put(f.hiddenTopics, float64(s.Hidden))
 	e.put(f.refreshes, float64(s.Refreshes))
 	e.put(f.failedRefreshes, float64(s.FailedRefreshes))
+}
+
+// calls tells of requests to Iggy.
+func (e emitter) calls(f *family, c bridge.Calls, request string) {
+	m, err := prometheus.NewConstSummary(f.desc, c.Count, c.Took.Seconds(), nil, request)
+	if err != nil {
+		m = prometheus.NewInvalidMetric(f.desc, err)
+	}
+	e <- m
 }
 
 func collectState(e emitter, f *families, s state.Stats) {

@@ -16,6 +16,7 @@ const (
 	Counter   Type = "counter"
 	Gauge     Type = "gauge"
 	Histogram Type = "histogram"
+	Summary   Type = "summary"
 )
 
 // Family is a metric with all the values of its labels.
@@ -45,7 +46,7 @@ type families struct {
 	lanes, queued, sends, batches, messages, messageBytes, duplicates, unknownOutcomes *family
 	producers, producerEvictions, unmappable                                           *family
 
-	iggyConnections, dials, failedDials, losses            *family
+	iggyCalls, iggyConnections, dials, failedDials, losses *family
 	topics, hiddenTopics, refreshes, failedRefreshes       *family
 	groups, members, lag, omitted, snapshotAge, rebalances *family
 
@@ -91,6 +92,7 @@ func newFamilies() *families {
 	f.producerEvictions = f.counter("producer_evictions_total", "Of these pairs, those forgotten because there were too many.")
 	f.unmappable = f.counter("unmappable_messages_total", "Messages of native producers that are no Kafka records, served as they are, each as often as it was fetched.")
 
+	f.iggyCalls = f.summary("iggy_request_duration_seconds", "Time from sending a request to Iggy to its answer, by what it is: send and poll carry messages, other are all others. Its sum by its count is the average.", "request")
 	f.iggyConnections = f.gauge("iggy_connections", "Connections to Iggy, by role: control, write and read of the gateway's own user, user_write and user_read of those of clients that authenticate, native_groups.", "role")
 	f.dials = f.counter("iggy_connections_opened_total", "Connections to Iggy that were opened.")
 	f.failedDials = f.counter("iggy_connection_failures_total", "Connections to Iggy that could not be opened.")
@@ -150,6 +152,10 @@ func (f *families) gauge(name, help string, labels ...string) *family {
 }
 func (f *families) histogram(name, help string, labels ...string) *family {
 	return f.add(name, Histogram, help, labels)
+}
+
+func (f *families) summary(name, help string, labels ...string) *family {
+	return f.add(name, Summary, help, labels)
 }
 
 func (f *families) add(name string, kind Type, help string, labels []string) *family {

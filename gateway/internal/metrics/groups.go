@@ -23,6 +23,11 @@ func groupStates() []coordinator.State {
 	return []coordinator.State{coordinator.Empty, coordinator.PreparingRebalance, coordinator.CompletingRebalance, coordinator.Stable}
 }
 
+// Groups tells of consumer groups, by a snapshot.
+func Groups(look func(context.Context) (*overview.Snapshot, error)) Source {
+	return func(ctx context.Context, e emitter, f *families) { collectGroups(ctx, e, f, look) }
+}
+
 func collectGroups(ctx context.Context, e emitter, f *families, look func(context.Context) (*overview.Snapshot, error)) {
 	s, err := look(ctx)
 	if err != nil || s.GroupsStatus.AsOf.IsZero() {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,15 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/iggy-kafka/iggy-kafka/bridge"
-	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
-	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
-	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/buildinfo"
-	"github.com/iggy-kafka/iggy-kafka/gateway/internal/mirror"
-	"github.com/iggy-kafka/iggy-kafka/gateway/internal/overview"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
-	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
@@ -33,20 +27,8 @@ const (
 	scrapesTogether = 4
 )
 
-// Sources are where a scrape looks. What is nil is left out.
-type Sources struct {
-	Checks   []admin.Check
-	Overview interface {
-		Snapshot(context.Context) (*overview.Snapshot, error)
-	}
-	Server interface{ Stats() server.Stats }
-	API    interface{ Stats() api.Stats }
-	Bridge interface{ Stats() bridge.Stats }
-	State  interface{ Stats() state.Stats }
-	Mirror interface{ Stats() mirror.Stats }
-	// Budgets are those of the memory that connections share, by name.
-	Budgets map[string]*budget.Budget
-}
+// Source tells what one part of the gateway holds and has counted. ctx bounds its wait for others, which must not be long.
+type Source func(ctx context.Context, e emitter, f *families)
 
 // Metrics is what one gateway tells Prometheus. A nil one tells nothing, and may be used like any other.
 type Metrics struct {
@@ -57,11 +39,11 @@ type Metrics struct {
 	logger   *slog.Logger
 
 	mu      sync.Mutex
-	sources Sources // guarded by mu
+	sources []Source // guarded by mu
 }
 
-// New returns the metrics of a gateway that serves that table. Requests count from now on, all else once Watch has said where
-// to look.
+// New returns the metrics of a gateway that serves that table. Requests count from now on; Watch says where to look for all
+// else.
 func New(build buildinfo.Info, table *wire.Table, logger *slog.Logger) *Metrics {
 	m := &Metrics{
 		build: build, families: newFamilies(), requests: newRequests(table), registry: prometheus.NewRegistry(), logger: logger,
@@ -82,27 +64,14 @@ func (m *Metrics) Observer() server.Observer {
 	return m.requests
 }
 
-// Watch adds sources, or replaces those that are there: what is nil stays as it is.
-func (m *Metrics) Watch(s Sources) {
+// Watch adds sources.
+func (m *Metrics) Watch(sources ...Source) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	merge(&m.sources.Checks, s.Checks, s.Checks != nil)
-	merge(&m.sources.Overview, s.Overview, s.Overview != nil)
-	merge(&m.sources.Server, s.Server, s.Server != nil)
-	merge(&m.sources.API, s.API, s.API != nil)
-	merge(&m.sources.Bridge, s.Bridge, s.Bridge != nil)
-	merge(&m.sources.State, s.State, s.State != nil)
-	merge(&m.sources.Mirror, s.Mirror, s.Mirror != nil)
-	merge(&m.sources.Budgets, s.Budgets, s.Budgets != nil)
-}
-
-func merge[T any](to *T, from T, there bool) {
-	if there {
-		*to = from
-	}
+	m.sources = append(m.sources, sources...)
 }
 
 // Handler answers a scrape, in Prometheus' text format or OpenMetrics; nil: there is nothing to tell.
@@ -130,31 +99,12 @@ func (m *Metrics) Collect(values chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	m.mu.Lock()
-	s := m.sources
+	sources := slices.Clone(m.sources)
 	m.mu.Unlock()
 	e, f := emitter(values), m.families
 	e.put(f.build, 1, m.build.Version, m.build.Commit, m.build.Go)
-	collectReadiness(ctx, e, f, s.Checks)
 	m.requests.collect(e, f)
-	if s.Server != nil {
-		collectServer(e, f, s.Server.Stats())
-	}
-	if s.API != nil {
-		collectAPI(e, f, s.API.Stats())
-	}
-	if s.Bridge != nil {
-		collectBridge(e, f, s.Bridge.Stats())
-	}
-	if s.State != nil {
-		collectState(e, f, s.State.Stats())
-	}
-	if s.Mirror != nil {
-		collectMirror(e, f, s.Mirror.Stats())
-	}
-	for name, b := range s.Budgets {
-		collectBudget(e, f, name, b.Stats())
-	}
-	if s.Overview != nil {
-		collectGroups(ctx, e, f, s.Overview.Snapshot)
+	for _, tell := range sources {
+		tell(ctx, e, f)
 	}
 }

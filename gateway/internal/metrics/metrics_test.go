@@ -38,8 +38,6 @@ func (s stats[T]) Stats() T { return s.now }
 
 type seen func(context.Context) (*overview.Snapshot, error)
 
-func (s seen) Snapshot(ctx context.Context) (*overview.Snapshot, error) { return s(ctx) }
-
 func newTestMetrics() *Metrics {
 	return New(buildinfo.Info{Version: "v1.2.3", Commit: "abc", Go: "go1.26"}, wire.NewTable(wire.ServeAll()), slog.New(slog.DiscardHandler))
 }
@@ -49,34 +47,35 @@ func full() *Metrics {
 	m := newTestMetrics()
 	frames := budget.New(1 << 20)
 	frames.TryAcquire(1000)
-	m.Watch(Sources{
-		Checks: []admin.Check{
+	m.Watch(
+		Checks([]admin.Check{
 			{Name: "iggy", Ready: func(context.Context) error { return nil }},
 			{Name: "consumer groups", Ready: func(context.Context) error { return errors.New("loading") }},
-		},
-		Server: stats[server.Stats]{server.Stats{
+		}),
+		Server(stats[server.Stats]{server.Stats{
 			Open: 3, Accepted: 10, Limit: 100, Closed: map[server.CloseCause]uint64{server.PeerClosed: 6, server.TooManyConnections: 1},
-		}},
-		API: stats[api.Stats]{api.Stats{
+		}}),
+		API(stats[api.Stats]{api.Stats{
 			ThrottledProduces: 1, ThrottledFetches: 2, LoginsAccepted: 3, LoginsRefused: 4, LoginsUnavailable: 5, Unmappable: 6,
 			FetchSessions: fetchsession.Stats{Sessions: 7, Partitions: 8, Limit: 1000, Evicted: 9},
 			Fetching:      budget.Stats{Used: 10, Limit: 11, Waiting: 12, Waits: 13, Denials: 14},
-		}},
-		Bridge: stats[bridge.Stats]{bridge.Stats{
+		}}),
+		Bridge(stats[bridge.Stats]{bridge.Stats{
 			Lanes: 1, Queued: 2, Sends: 3, Batches: 4, Messages: 5, Bytes: 6, Duplicates: 7, UnknownOutcomes: 8,
+			SendCalls: bridge.Calls{Count: 3, Took: 6 * time.Second}, PollCalls: bridge.Calls{Count: 1}, OtherCalls: bridge.Calls{Count: 2},
 			Connections: bridge.Connections{Control: 1, Writes: 2, Reads: 3, UserWrites: 4, UserReads: 5, NativeGroups: 6},
 			Dials:       9, FailedDials: 10, Losses: 11, Topics: 12, Hidden: 13, Refreshes: 14, FailedRefreshes: 15,
 			Producers: 16, ProducerEvictions: 17,
-		}},
-		State: stats[state.Stats]{state.Stats{
+		}}),
+		State(stats[state.Stats]{state.Stats{
 			Loaded: true, Failures: 1, Checkpoints: 2, Disagreements: 3, Rebalances: 4,
 			Partitions: []statelog.PartitionStats{
 				{Entries: 10, Since: 1, Checkpoint: time.Unix(2000, 0), Queued: 5}, {Entries: 20, Since: 2, Checkpoint: time.Unix(1000, 0)}, {},
 			},
-		}},
-		Mirror:  stats[mirror.Stats]{mirror.Stats{Waiting: 1, Copied: 2, Failed: 3, Dropped: 4}},
-		Budgets: map[string]*budget.Budget{"frame": frames},
-		Overview: seen(func(context.Context) (*overview.Snapshot, error) {
+		}}),
+		Mirror(stats[mirror.Stats]{mirror.Stats{Waiting: 1, Copied: 2, Failed: 3, Dropped: 4}}),
+		Budget("frame", frames),
+		Groups(func(context.Context) (*overview.Snapshot, error) {
 			now := time.Now()
 			return &overview.Snapshot{
 				Time: now, TopicsStatus: overview.Status{AsOf: now}, GroupsStatus: overview.Status{AsOf: now},
@@ -88,7 +87,7 @@ func full() *Metrics {
 				},
 			}, nil
 		}),
-	})
+	)
 	for _, api := range wire.NewTable(wire.ServeAll()).APIs() {
 		m.Observer().Finished(server.Exchange{
 			Key: api.Key, Version: api.Max, Answered: true, In: 100, Out: 200,
@@ -181,6 +180,8 @@ iggy_kafka_consumer_groups{state="Empty"} 1
 iggy_kafka_consumer_groups{state="PreparingRebalance"} 0
 iggy_kafka_consumer_groups{state="Stable"} 1
 `},
+		{`iggy_kafka_iggy_request_duration_seconds_sum{request="send"`, `iggy_kafka_iggy_request_duration_seconds_sum{request="send"} 6
+`},
 		{"iggy_kafka_state_log_", `iggy_kafka_state_log_checkpoint_timestamp_seconds 1000
 iggy_kafka_state_log_checkpoints_total 2
 iggy_kafka_state_log_disagreements_total 3
@@ -207,10 +208,9 @@ iggy_kafka_memory_budget_used_bytes{budget="frame"} 1000
 	}
 }
 
-// A gateway that has only begun to start tells that it is not ready, and nothing that it does not know.
-func TestBeforeSources(t *testing.T) {
+// What nobody watches is not told.
+func TestNoSources(t *testing.T) {
 	want := `iggy_kafka_build_info{goversion="go1.26",revision="abc",version="v1.2.3"} 1
-iggy_kafka_ready 0
 `
 	if diff := cmp.Diff(want, scrape(t, newTestMetrics(), "iggy_kafka")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -219,23 +219,9 @@ iggy_kafka_ready 0
 
 func TestNothingToTell(t *testing.T) {
 	var m *Metrics
-	m.Watch(Sources{})
+	m.Watch()
 	if m.Observer() != nil || m.Handler() != nil {
 		t.Error("no metrics have an observer or a handler")
-	}
-}
-
-// Watch adds to what there is.
-func TestWatch(t *testing.T) {
-	m := newTestMetrics()
-	m.Watch(Sources{Mirror: stats[mirror.Stats]{mirror.Stats{Copied: 3}}})
-	m.Watch(Sources{Server: stats[server.Stats]{server.Stats{Open: 2}}})
-	want := `iggy_kafka_connections 2
-iggy_kafka_native_offsets_total{outcome="copied"} 3
-`
-	got := scrape(t, m, "iggy_kafka_connections ", `iggy_kafka_native_offsets_total{outcome="copied"`)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -258,7 +244,7 @@ func TestGroupSeriesAreBounded(t *testing.T) {
 		ids = append(ids, fmt.Sprintf("g%02d", i))
 	}
 	m := newTestMetrics()
-	m.Watch(Sources{Overview: groupsSeen(ids, 999)}) // 1000 series each
+	m.Watch(Groups(groupsSeen(ids, 999))) // 1000 series each
 	if n := strings.Count(scrape(t, m, "iggy_kafka_consumer_group_members", "iggy_kafka_consumer_group_lag"), "\n"); n != MaxGroupSeries {
 		t.Errorf("%d series, want %d", n, MaxGroupSeries)
 	}
@@ -273,7 +259,7 @@ func TestGroupSeriesAreBounded(t *testing.T) {
 // No name that a client chooses breaks a scrape.
 func TestOddNames(t *testing.T) {
 	m := newTestMetrics()
-	m.Watch(Sources{Overview: groupsSeen([]string{"", "a\nb", `c"d\e`, "\xff\xfe", "ü"}, 1)})
+	m.Watch(Groups(groupsSeen([]string{"", "a\nb", `c"d\e`, "\xff\xfe", "ü"}, 1)))
 	want := `iggy_kafka_consumer_group_members{group=""} 0
 iggy_kafka_consumer_group_members{group="a\nb"} 0
 iggy_kafka_consumer_group_members{group="c\"d\\e"} 0
@@ -289,14 +275,14 @@ iggy_kafka_consumer_group_series_omitted 2
 }
 
 func TestGroupsThatAreNotKnown(t *testing.T) {
-	m := newTestMetrics()
 	for _, look := range []seen{
 		func(context.Context) (*overview.Snapshot, error) { return nil, context.DeadlineExceeded },
 		func(context.Context) (*overview.Snapshot, error) {
 			return &overview.Snapshot{GroupsStatus: overview.Status{Err: errors.New("loading")}}, nil
 		},
 	} {
-		m.Watch(Sources{Overview: look})
+		m := newTestMetrics()
+		m.Watch(Groups(look))
 		if got := scrape(t, m, "iggy_kafka_consumer"); got != "" {
 			t.Errorf("told of groups:\n%s", got)
 		}

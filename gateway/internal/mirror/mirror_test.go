@@ -90,6 +90,9 @@ func TestMirror(t *testing.T) {
 		if got := groups.take(); got != "kafka.cg.a orders [{0 4} {2 7}]; kafka.cg.b orders [{1 6}]" {
 			t.Errorf("stored %s", got)
 		}
+		if got, want := m.Stats(), (Stats{Copied: 3}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
 		m.Committed(strings.Repeat("g", 246), orders, 0, 5)
 		stop() // what waits is still copied
 		if got := groups.take(); !strings.HasSuffix(got, "ggg orders [{0 4}]") {
@@ -109,8 +112,8 @@ func TestMirrorBounds(t *testing.T) {
 		for p := range int32(maxWaiting + 5) {
 			m.Committed("b", orders, p, 1)
 		}
-		if m.count != maxWaiting || m.left != 5 {
-			t.Errorf("%d wait, %d are left out", m.count, m.left)
+		if got, want := m.Stats(), (Stats{Waiting: maxWaiting, Dropped: 5}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 		for range 10 {
 			m.Committed("a", orders, 0, 1)
@@ -138,6 +141,9 @@ func TestMirrorLeavesOut(t *testing.T) {
 			synctest.Wait()
 			if n := strings.Count(logs.String(), "not copied"); n != tc.want {
 				t.Errorf("%v: %d lines", tc.err, n)
+			}
+			if got, want := m.Stats(), (Stats{Failed: 1}); got != want {
+				t.Errorf("%v: %+v, want %+v", tc.err, got, want)
 			}
 		})
 	}

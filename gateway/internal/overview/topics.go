@@ -5,11 +5,12 @@ package overview
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 )
@@ -99,36 +100,31 @@ func (ts *topics) measure(ctx context.Context, view *bridge.TopicView, now time.
 	return err
 }
 
-// ask measures topics, some at a time, and returns the first error.
+// ask measures topics, some at a time, and returns the first error. When ctx is done, no further one is begun: what the bridge
+// has begun goes on.
 func (ts *topics) ask(ctx context.Context, list []*bridge.Topic, now time.Time) error {
-	work := make(chan *bridge.Topic)
-	var (
-		workers sync.WaitGroup
-		mu      sync.Mutex // guards ts.measured and failed
-		failed  error
-	)
-	for range min(askTogether, len(list)) {
-		workers.Go(func() {
-			for t := range work {
-				bounds, err := ts.Bounds(ctx, t)
-				mu.Lock()
-				switch {
-				case err == nil:
-					ts.measured[t.ID] = newMeasure(t, bounds, ts.measured[t.ID], now)
-				case bridge.IsNotFound(err): // deleted meanwhile
-				case failed == nil || errors.Is(failed, context.Canceled):
-					failed = err
-				}
-				mu.Unlock()
+	var mu sync.Mutex // guards ts.measured
+	var asking errgroup.Group
+	asking.SetLimit(askTogether)
+	for _, t := range list {
+		asking.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
+			bounds, err := ts.Bounds(ctx, t)
+			if bridge.IsNotFound(err) {
+				return nil // deleted meanwhile
+			}
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ts.measured[t.ID] = newMeasure(t, bounds, ts.measured[t.ID], now)
+			return nil
 		})
 	}
-	for _, t := range list {
-		work <- t
-	}
-	close(work)
-	workers.Wait()
-	return failed
+	return asking.Wait()
 }
 
 // newMeasure takes in what Iggy said; before is what it had said earlier, nil if nothing.
@@ -183,9 +179,10 @@ func (ts *topics) describe(t *bridge.Topic) Topic {
 	out := Topic{Topic: t, Size: int64(t.Size), Messages: int64(t.Messages)}
 	if m := ts.measured[t.ID]; m != nil {
 		out.Partitions, out.Rate = m.partitions, m.rate
-		out.Messages = 0
+		out.Messages, out.Size = 0, 0 // the partitions' may be younger than the list of topics
 		for _, p := range m.partitions {
 			out.Messages += p.Messages()
+			out.Size += p.Size
 		}
 	}
 	return out

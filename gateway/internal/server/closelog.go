@@ -60,18 +60,7 @@ func (l *closeLog) closed(c *Conn, end closing) {
 	if !ok {
 		return
 	}
-	attrs := []slog.Attr{
-		slog.Uint64(keyConn, c.id),
-		slog.Any(keyRemote, c.RemoteAddr()),
-		slog.Any(keyCause, end.cause),
-		slog.Uint64(keyRequests, c.requests.Load()),
-		slog.Duration(keyOpenFor, now.Sub(c.opened)),
-		slog.Int64(keyIn, c.activity.in.Load()),
-		slog.Int64(keyOut, c.activity.out.Load()),
-	}
-	if end.err != nil {
-		attrs = append(attrs, slog.Any(keyError, end.err))
-	}
+	attrs := []slog.Attr{slog.Uint64(keyConn, c.id), slog.Any(keyRemote, c.RemoteAddr())}
 	if id := c.activity.clientID.Load(); id != nil && *id != "" {
 		attrs = append(attrs, slog.String(keyClientID, bounded(*id)))
 	}
@@ -80,6 +69,16 @@ func (l *closeLog) closed(c *Conn, end closing) {
 	}
 	if c.user != "" {
 		attrs = append(attrs, slog.String(keyUser, c.user))
+	}
+	attrs = append(attrs,
+		slog.Any(keyCause, end.cause),
+		slog.Uint64(keyRequests, c.requests.Load()),
+		slog.Duration(keyOpenFor, now.Sub(c.opened)),
+		slog.Int64(keyIn, c.activity.in.Load()),
+		slog.Int64(keyOut, c.activity.out.Load()),
+	)
+	if end.err != nil {
+		attrs = append(attrs, slog.Any(keyError, end.err))
 	}
 	if suppressed > 0 {
 		attrs = append(attrs, slog.Int(keySuppressed, suppressed))

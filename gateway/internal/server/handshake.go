@@ -43,7 +43,7 @@ func handshakeFailure(err error) closing {
 	case errors.Is(err, io.EOF): // of who only looks whether the port is open
 		return peerClosed(io.EOF)
 	case errors.As(err, &record) && record.RecordHeader[0] == 0: // the length of a request of less than 16 MiB
-		return closing{PlainText, errors.New("server: a Kafka request came where TLS is spoken: the client is not set up for TLS")}
+		return closing{PlainText, errors.New("server: a Kafka request came where TLS is spoken: the client is not set up for TLS (security.protocol SSL or SASL_SSL)")}
 	case errors.As(err, &invalid) && len(invalid.UnverifiedCertificates) > 0:
 		return closing{TLSHandshake, fmt.Errorf("server: the client's certificate %.200q is refused: %w",
 			invalid.UnverifiedCertificates[0].Subject.String(), invalid.Err)}
@@ -64,5 +64,5 @@ func (c *Conn) refuseTLS() closing {
 	if len(head) < 2 || head[0] != handshakeRecord || head[1] != majorVersion {
 		return closing{}
 	}
-	return closing{UnexpectedTLS, errors.New("server: a TLS handshake came where plain Kafka is spoken: the client is set up for TLS, the listener is not")}
+	return closing{UnexpectedTLS, errors.New("server: a TLS handshake came where plain Kafka is spoken: the client is set up for TLS, the listener is not (security.protocol PLAINTEXT or SASL_PLAINTEXT, or another port)")}
 }

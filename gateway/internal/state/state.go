@@ -54,6 +54,7 @@ type State struct {
 	cancel  context.CancelFunc
 	swept   chan struct{} // closed when deleted topics were looked for once
 	counts  counts
+	read    *readCounter // nil without Log
 }
 
 // Start opens the state log within ctx, making its topic if it is missing, and starts everything. Loading goes on after it
@@ -68,8 +69,9 @@ func Start(ctx context.Context, cfg Config) (*State, error) {
 		if err != nil {
 			return nil, fmt.Errorf("state: open the state log: %w", err)
 		}
+		s.read = &readCounter{Storage: storage}
 		s.Log, err = statelog.New(statelog.Config{
-			Storage: storage, InstanceID: cfg.InstanceID, BootID: rand.Text(), Observe: s.observeLog,
+			Storage: s.read, InstanceID: cfg.InstanceID, BootID: rand.Text(), Observe: s.observeLog,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("state: %w", err)

@@ -17,7 +17,7 @@ type protocolPage struct {
 
 type apiRow struct {
 	wire.API
-	// Advertised is what ApiVersions names where that differs from what is served.
+	// Advertised is what ApiVersions names, in words.
 	Advertised string
 }
 
@@ -27,15 +27,15 @@ func (protocolPage) title() string    { return "Protocol" }
 func (p *Page) protocol(*request) (body, error) {
 	var out protocolPage
 	for _, api := range p.cfg.APIs {
-		row := apiRow{API: api}
+		row := apiRow{API: api, Advertised: "no"}
+		switch {
+		case api.Advertised():
+			row.Advertised = versions(api.AdvertisedMin, api.Max)
+		case api.Hidden:
+			row.Advertised = "no, as clients do not authenticate"
+		}
 		if api.Served {
 			out.Served++
-			switch {
-			case api.Hidden:
-				row.Advertised = "not while clients do not authenticate"
-			case api.AdvertisedMin != api.Min:
-				row.Advertised = versions(api.AdvertisedMin, api.Max)
-			}
 		}
 		out.APIs = append(out.APIs, row)
 	}

@@ -99,9 +99,10 @@
   // tell says since when what is shown is not of now.
   function tell(problem) {
     since = problem ? since ?? new Date() : null;
-    const text = problem && `${problem}, since ${since.toLocaleTimeString()}. What is shown here is older.`;
+    const text = problem && `${problem}, since ${since.toISOString().slice(11, 19)} UTC. What is shown here is older.`;
     if (trouble.textContent !== text) trouble.textContent = text;
     trouble.hidden = !problem;
+    document.body.toggleAttribute("data-stale", Boolean(problem));
   }
 
   function start() {

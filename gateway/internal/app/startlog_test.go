@@ -1,0 +1,81 @@
+// Copyright The iggy-kafka Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What takes long says how far it is, every few seconds until it is over.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		over, n := make(chan struct{}), 0
+		done := progress(t.Context(), over, slog.New(slog.NewTextHandler(&log, nil)), "loading", func() []any {
+			n += 10
+			return []any{"messages", n}
+		})
+		time.Sleep(2*progressEvery + time.Second)
+		close(over)
+		time.Sleep(5 * progressEvery)
+		done()
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if len(lines) != 2 || !strings.Contains(lines[1], "msg=loading for=10s messages=20") {
+			t.Errorf("%q", lines)
+		}
+	})
+}
+
+// The start says which program it is, what is set, and which Iggy it uses, without secrets; the end that it has stopped.
+func TestStartLine(t *testing.T) {
+	var log bytes.Buffer
+	cfg := load(t, "IGGY_KAFKA_MAX_CONNECTIONS=7", "IGGY_KAFKA_IGGY_PASSWORD=hunter2")
+	cfg.Build.Version, cfg.Build.Commit = "v1.2.3", "abc"
+	ctx, stop := context.WithCancel(t.Context())
+	lines := make(chan string, 64)
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, cfg, time.Now, nil, slog.New(slog.NewTextHandler(lineWriter(lines), nil))) }()
+	for line := range lines {
+		log.WriteString(line)
+		if strings.Contains(line, "serving kafka clients") {
+			break
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	close(lines)
+	for line := range lines {
+		log.WriteString(line)
+	}
+	text := log.String()
+	for _, want := range []string{
+		"msg=starting version=v1.2.3 commit=abc", "settings.IGGY_KAFKA_MAX_CONNECTIONS=7", "settings.IGGY_KAFKA_IGGY_PASSWORD=******",
+		`msg="connected to iggy"`, "version=0.8.0", "msg=stopped after=",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	for _, bad := range []string{"hunter2", "settings.IGGY_KAFKA_ADVERTISED_HOST", "INSTANCE_ID is not set"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%s in\n%s", bad, text)
+		}
+	}
+}
+
+// lineWriter passes lines on.
+type lineWriter chan string
+
+func (w lineWriter) Write(line []byte) (int, error) {
+	w <- string(line)
+	return len(line), nil
+}
