@@ -23,8 +23,7 @@ const noRebalanceDelay = "IGGY_KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0"
 // contest lets every client on every target do the same work in turn, for each workload, and prints a table for each
 // operation.
 func (p plan) contest(ctx context.Context, dir string, out io.Writer) (err error) {
-	settings := append([]string{noRebalanceDelay}, p.settings...)
-	targets, err := startTargets(ctx, p.targets, dir, settings...)
+	targets, err := p.startAll(ctx, dir)
 	defer func() { err = errors.Join(err, closeTargets(targets)) }()
 	if err != nil {
 		return err
@@ -49,6 +48,23 @@ func (p plan) contest(ctx context.Context, dir string, out io.Writer) (err error
 		}
 	}
 	return nil
+}
+
+// besideSuffix is what the names of the gateways for comparison end in.
+const besideSuffix = ", beside"
+
+// startAll starts the targets, and those for comparison. What was started is returned also with an error.
+func (p plan) startAll(ctx context.Context, dir string) ([]*harness.Target, error) {
+	settings := append([]string{noRebalanceDelay}, p.settings...)
+	targets, err := startTargets(ctx, p.targets, dir, settings...)
+	if err != nil || p.beside == nil {
+		return targets, err
+	}
+	others, err := startTargets(ctx, p.targets, filepath.Join(dir, "beside"), append(settings, p.beside...)...)
+	for _, t := range others {
+		t.Name += besideSuffix
+	}
+	return append(targets, others...), err
 }
 
 // operations are what the contestants do in a round, one after the other, on a topic of their own.

@@ -44,6 +44,7 @@ type plan struct {
 	perCall       int   // messages that the SDK sends or polls in one call
 	consume       bool
 	settings      []string // variables of the gateway, NAME=value
+	beside        []string // those of a second gateway of each kind, for comparison
 	connections   []int
 	settle        time.Duration
 	groups        int
@@ -67,6 +68,10 @@ func presets() map[string][]string {
 			"-pairs=5", "-warm-up=1", "-records=2000000", "-consume=false"},
 		"latency": {"-measure=latency", "-targets=embedded-memory,separate", "-clients=franz,raw,sdk", "-sizes=100", "-partitions=1", "-acks=all",
 			"-pairs=10", "-records=2000"},
+		"metrics": {"-targets=embedded-memory,separate", "-clients=franz", "-sizes=100", "-partitions=1", "-acks=all",
+			"-pairs=10", "-warm-up=2", "-records=1000000", "-beside=IGGY_KAFKA_ADMIN_ADDR="},
+		"metrics-latency": {"-measure=latency", "-targets=embedded-memory,separate", "-clients=raw", "-sizes=100", "-partitions=1", "-acks=all",
+			"-pairs=10", "-warm-up=2", "-records=5000", "-beside=IGGY_KAFKA_ADMIN_ADDR="},
 		"idle": {"-measure=idle"},
 		"commits": {"-measure=commits", "-targets=embedded-memory,embedded-durable,kafka", "-clients=raw", "-sizes=100", "-partitions=1", "-acks=all",
 			"-pairs=10", "-warm-up=3", "-records=20000"},
@@ -79,7 +84,7 @@ func parsePlan(args []string, onError flag.ErrorHandling) (plan, error) {
 	var p plan
 	var preset string
 	flags := flag.NewFlagSet("bench", onError)
-	flags.StringVar(&preset, "preset", "", "the arguments of a table in docs/performance.md: sdk, kafka, kafka-consume, dedup, cpu, latency, idle, commits or heartbeats; others override them")
+	flags.StringVar(&preset, "preset", "", "the arguments of a table in docs/performance.md: sdk, kafka, kafka-consume, dedup, cpu, latency, metrics, metrics-latency, idle, commits or heartbeats; others override them")
 	flags.StringVar(&p.measure, "measure", measureThroughput, "throughput, latency (of single writes), idle (memory for connections), commits (of offsets) or heartbeats (what groups cost)")
 	flags.Func("targets", "kinds of the harness: embedded-memory, embedded-durable, separate, iggy (at IGGY_ADDR), kafka; default all that are there", words(&p.targets))
 	p.clients = []string{clientFranz, clientJava, clientSDK}
@@ -96,6 +101,7 @@ func parsePlan(args []string, onError flag.ErrorHandling) (plan, error) {
 	flags.IntVar(&p.perCall, "per-call", 1_000, "messages in one call of the SDK")
 	flags.BoolVar(&p.consume, "consume", true, "read the records back")
 	flags.Func("settings", "variables of the gateway: IGGY_KAFKA_FETCH_COMPRESSION=lz4,GOGC=200", words(&p.settings))
+	flags.Func("beside", "variables of one more gateway of each kind, to whose figures the others are compared: IGGY_KAFKA_ADMIN_ADDR=", words(&p.beside))
 	p.connections = []int{1_000, 10_000}
 	flags.Func("connections", "idle, heartbeats: how many; default 1000,10000", numbers(&p.connections))
 	flags.DurationVar(&p.settle, "settle", 130*time.Second, "idle: wait for the garbage collector, which the Go runtime runs every two minutes")

@@ -59,6 +59,13 @@ func (r *results) plain(i int) *measured {
 	return r.find(func(c contestant) bool { return c.target == r.contestants[i].target && c.name == clientPlain })
 }
 
+// beside is the same client on the gateway for comparison.
+func (r *results) beside(i int) *measured {
+	return r.find(func(c contestant) bool {
+		return c.target.Name == r.contestants[i].target.Name+besideSuffix && c.name == r.contestants[i].name
+	})
+}
+
 func (r *results) kafka(i int) *measured {
 	return r.find(func(c contestant) bool { return c.target.Name == "kafka" && c.name == r.contestants[i].name })
 }
@@ -91,6 +98,8 @@ func throughputColumns() []column {
 		{"rate / SDK", ratio(rate, (*results).sdk)},
 		{"rate / plain", ratio(rate, (*results).plain)},
 		{"CPU / plain", ratio(gatewayCPU, (*results).plain)},
+		{"rate / beside", ratio(rate, (*results).beside)},
+		{"CPU / beside", ratio(gatewayCPU, (*results).beside)},
 		{"rate / Kafka", ratio(rate, (*results).kafka)},
 		{"p50 / Kafka", ratio(p50, (*results).kafka)},
 		{"p99 / Kafka", ratio(p99, (*results).kafka)},
@@ -104,6 +113,8 @@ func latencyColumns() []column {
 		{"gateway CPU s/M", value(gatewayCPU, "%.0f")},
 		{"store CPU s/M", value(storeCPU, "%.0f")},
 		{"p50 / SDK", ratio(p50, (*results).sdk)},
+		{"p50 / beside", ratio(p50, (*results).beside)},
+		{"CPU / beside", ratio(gatewayCPU, (*results).beside)},
 		{"p50 / Kafka", ratio(p50, (*results).kafka)},
 	}
 }

@@ -203,6 +203,24 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestMetricNames: metrics that a page names are those of metrics.md, which is made from the code.
+func TestMetricNames(t *testing.T) {
+	name := regexp.MustCompile("`(iggy_kafka_[a-z_]+)")
+	table, err := os.ReadFile(filepath.Join(root, "docs/metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pages(t) {
+		for _, s := range p.Spans {
+			for _, found := range name.FindAllStringSubmatch("`"+s.Text, -1) {
+				if !strings.Contains(string(table), "| `"+found[1]+"` |") {
+					t.Errorf("%s:%d: there is no metric %s", p.Path, s.Line, found[1])
+				}
+			}
+		}
+	}
+}
+
 // TestAlerts: every alert is explained in operations.md under its name, where its runbook_url leads, and no others are.
 func TestAlerts(t *testing.T) {
 	rules, err := filepath.Glob(filepath.Join(root, "deploy/prometheus/*.rules.yml"))

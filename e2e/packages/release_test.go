@@ -36,7 +36,6 @@ func TestRelease(t *testing.T) {
 	t.Run("programs", r.testPrograms)
 	t.Run("bill", r.testBill)
 	t.Run("user", r.testUser)
-	t.Run("unit", r.testUnit)
 }
 
 // made is a release that was made.

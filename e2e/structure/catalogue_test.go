@@ -67,6 +67,29 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
+// TestGatewayPackages compares the packages of gateway/README.md with the folders.
+func TestGatewayPackages(t *testing.T) {
+	root := repository(t)
+	page, err := os.ReadFile(filepath.Join(root, "gateway/README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named, there []string
+	for _, found := range regexp.MustCompile("(?m)^\\| `(internal/\\w+)` \\|").FindAllStringSubmatch(string(page), -1) {
+		named = append(named, found[1])
+	}
+	folders, err := filepath.Glob(filepath.Join(root, "gateway/internal/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		there = append(there, "internal/"+filepath.Base(folder))
+	}
+	if diff := cmp.Diff(there, named); diff != "" {
+		t.Errorf("gateway/README.md (-there are +named):\n%s", diff)
+	}
+}
+
 func isTest(name string) bool { return strings.HasPrefix(name, "Test") }
 
 // section returns the rows of the tables below a heading.

@@ -76,7 +76,7 @@ func TestSuite(t *testing.T) {
 			target := start(t, kind, build,
 				"IGGY_KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0", // tests do not wait for members that do not come
 				"IGGY_KAFKA_ADMIN_PPROF=true",
-				"IGGY_KAFKA_PRODUCE_SESSION_IDLE_SECS=10") // idle connections to Iggy go before leaks are looked for
+				"IGGY_KAFKA_PRODUCE_SESSION_IDLE_SECS=5") // idle connections to Iggy go before leaks are looked for
 			for _, s := range scenarios() {
 				t.Run(s.name, func(t *testing.T) { s.run(t, target) })
 			}
