@@ -96,10 +96,10 @@ func TestComposeListeners(t *testing.T) {
 	if name := environment["IGGY_KAFKA_ADVERTISED_HOST"]; name != "gateway" {
 		t.Errorf("containers are told %s", name)
 	}
-	gateway := compose(t, composeFile, twoListenersFile).Services["gateway"]
-	bound := port(t, map[string]string{"addr": gatewayVariable(t, gateway, "IGGY_KAFKA_TLS_BIND_ADDR")}, "addr")
-	if environment["IGGY_KAFKA_TLS_ADVERTISED_HOST"] != "localhost" || gateway.Ports[0].Published != strconv.Itoa(bound) {
-		t.Errorf("others are told %s:%d", environment["IGGY_KAFKA_TLS_ADVERTISED_HOST"], bound)
+	bound := port(t, environment, "IGGY_KAFKA_TLS_BIND_ADDR")
+	published := compose(t, composeFile, twoListenersFile).Services["gateway"].Ports[0].Published
+	if name := environment["IGGY_KAFKA_TLS_ADVERTISED_HOST"]; name != "localhost" || published != strconv.Itoa(bound) {
+		t.Errorf("others are told %s:%d, published is %s", name, bound, published)
 	}
 }
 
@@ -131,19 +131,13 @@ func composeEnvironment(t *testing.T, files ...string) map[string]string {
 func environmentOf(t *testing.T, service types.ServiceConfig) map[string]string {
 	t.Helper()
 	environment := map[string]string{}
-	for name := range service.Environment {
-		environment[name] = gatewayVariable(t, service, name)
+	for name, value := range service.Environment {
+		if value == nil {
+			t.Fatalf("%s has no value", name)
+		}
+		environment[name] = *value
 	}
 	return environment
-}
-
-func gatewayVariable(t *testing.T, service types.ServiceConfig, name string) string {
-	t.Helper()
-	value := service.Environment[name]
-	if value == nil {
-		t.Fatalf("%s has no value", name)
-	}
-	return *value
 }
 
 // tlsFolder holds a cert.pem and its key.pem.

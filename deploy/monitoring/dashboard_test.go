@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/cog/plugins"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
@@ -17,6 +18,8 @@ import (
 const dashboardFile = "../grafana/iggy-kafka.json"
 
 // read returns the dashboard as Grafana's own types have it, and fails for what these do not know.
+//
+//lint:ignore SA1019 Every Grafana imports this schema; the newer one needs Grafana 12.
 func read(t *testing.T) dashboard.Dashboard {
 	t.Helper()
 	plugins.RegisterDefaultPlugins()
@@ -24,8 +27,9 @@ func read(t *testing.T) dashboard.Dashboard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d dashboard.Dashboard
-	if err := d.UnmarshalJSONStrict(text); err != nil {
+	var d dashboard.Dashboard //lint:ignore SA1019 as above
+	err = d.UnmarshalJSONStrict(text)
+	if faults, ok := err.(cog.BuildErrors); err != nil && (!ok || len(faults) > 0) { // for no fault it returns an empty list
 		t.Fatal(err)
 	}
 	if err := d.Validate(); err != nil {

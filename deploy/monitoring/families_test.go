@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -39,6 +39,8 @@ func known(t *testing.T) labelsOf {
 		switch cells[2] {
 		case "histogram":
 			series[name+"_bucket"] = append(slices.Clone(names), "le")
+			fallthrough
+		case "summary":
 			series[name+"_sum"], series[name+"_count"] = names, names
 		default:
 			series[name] = names
@@ -87,7 +89,7 @@ func (s labelsOf) faults(expr string) (faults []string) {
 			}
 			all = append(append(all, have...), target...)
 			for _, m := range v.LabelMatchers {
-				if m.Name != labels.MetricName && !slices.Contains(have, m.Name) && !slices.Contains(target, m.Name) {
+				if m.Name != model.MetricNameLabel && !slices.Contains(have, m.Name) && !slices.Contains(target, m.Name) {
 					faults = append(faults, fmt.Sprintf("%s has no label %q", v.Name, m.Name))
 				}
 			}

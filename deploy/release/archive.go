@@ -41,10 +41,7 @@ func writeArchive(file, root string, entries []entry, modified time.Time) error 
 		return fmt.Errorf("release: %w", err)
 	}
 	defer out.Close()
-	compressed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
-	if err != nil {
-		return fmt.Errorf("release: %w", err)
-	}
+	compressed := gzip.NewWriter(out)
 	archive := tar.NewWriter(compressed)
 	if err := addEntries(archive, root, entries, modified); err != nil {
 		return fmt.Errorf("release: %s: %w", filepath.Base(file), err)

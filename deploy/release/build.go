@@ -55,10 +55,12 @@ func (r release) build(ctx context.Context, target platform) ([]program, error) 
 // stack traces and profiles keep their names and lines.
 func (r release) buildOne(ctx context.Context, target platform, s source) (program, error) {
 	path := filepath.Join(r.work, target.os+"-"+target.arch, s.name)
-	_, err := r.goTool(ctx, target, s.module, "build", "-trimpath", "-buildvcs="+strconv.FormatBool(r.commit.known),
-		"-ldflags", "-s -w -X main.version="+r.commit.version, "-o", path, s.pkg())
-	if err != nil {
-		return program{}, err
+	if _, err := os.Stat(path); err != nil { // not yet in this run
+		_, err := r.goTool(ctx, target, s.module, "build", "-trimpath", "-buildvcs="+strconv.FormatBool(r.commit.known),
+			"-ldflags", "-s -w -X main.version="+r.commit.version, "-o", path, s.pkg())
+		if err != nil {
+			return program{}, err
+		}
 	}
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {

@@ -64,6 +64,9 @@ func (r release) notices(ctx context.Context, target platform, bill *cyclonedx.B
 // noticesIn returns what is to be told of the package in the folder dir of a module: its licence files there and in
 // every folder above, up to the module's.
 func noticesIn(dir, module, title string) ([]string, error) {
+	if below, err := filepath.Rel(module, dir); err != nil || !filepath.IsLocal(below) {
+		return nil, fmt.Errorf("release: %s: the package in %s is not below the module in %s", title, dir, module)
+	}
 	var texts []string
 	for {
 		files, err := os.ReadDir(dir)

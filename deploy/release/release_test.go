@@ -147,7 +147,11 @@ func TestNoticesIn(t *testing.T) {
 	if err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v (-want +got):\n%s", err, cmp.Diff(want, got))
 	}
-	if _, err := noticesIn(t.TempDir(), "", "b v1"); err == nil {
+	bare := t.TempDir()
+	if _, err := noticesIn(bare, bare, "b v1"); err == nil {
 		t.Error("no licence is no error")
+	}
+	if _, err := noticesIn(bare, module, "b v1"); err == nil {
+		t.Error("a package outside its module is no error")
 	}
 }
