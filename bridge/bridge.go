@@ -69,11 +69,16 @@ func Open(ctx context.Context, cfg Config) (*Bridge, error) {
 }
 
 func (b *Bridge) start(ctx context.Context) error {
+	var last error
 	for wait := redialMin; ; wait = min(2*wait, redialMax) {
 		err := b.prepare(ctx)
-		if err == nil || !IsRetryable(err) || IsLoginFailed(err) {
+		switch {
+		case err == nil || !IsRetryable(err) || IsLoginFailed(err):
 			return err
+		case ctx.Err() != nil && last != nil:
+			return last // it was cut short: the try before it says more
 		}
+		last = err
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

@@ -20,6 +20,9 @@ type Stats struct {
 	// SendCalls and PollCalls are the answered requests to Iggy that carried messages there and back, OtherCalls all others.
 	SendCalls, PollCalls, OtherCalls Calls
 
+	// Watches is how many are open, most of them of Fetch requests that wait for records. One of several topics counts for each.
+	Watches int
+
 	// Connections to Iggy that live now, by what they are for.
 	Connections Connections
 	// Dials is how many connections were made, FailedDials how many were tried in vain, Losses how many ended that
@@ -79,7 +82,7 @@ func (b *Bridge) Stats() Stats {
 		s.Connections.UserWrites += other.writes.count()
 		s.Connections.UserReads += other.reads.count()
 	}
-	s.Lanes, s.Queued = b.states.lanes()
+	s.Lanes, s.Queued, s.Watches = b.states.inUse()
 	s.Topics, s.Hidden = b.view.size()
 	return s
 }
@@ -95,8 +98,8 @@ func (p *connPool) count() int {
 	return n
 }
 
-// lanes counts the lanes, and what waits in them.
-func (s *stateTable) lanes() (lanes, queued int) {
+// inUse counts the lanes, what waits in them, and the watches.
+func (s *stateTable) inUse() (lanes, queued, watches int) {
 	s.mu.Lock()
 	states := make([]*topicState, 0, len(s.m))
 	for _, st := range s.m {
@@ -105,6 +108,7 @@ func (s *stateTable) lanes() (lanes, queued int) {
 	s.mu.Unlock()
 	for _, st := range states {
 		st.mu.Lock()
+		watches += len(st.watches)
 		for i := range st.parts {
 			if l := st.parts[i].lane; l != nil {
 				lanes++
@@ -113,7 +117,7 @@ func (s *stateTable) lanes() (lanes, queued int) {
 		}
 		st.mu.Unlock()
 	}
-	return lanes, queued
+	return lanes, queued, watches
 }
 
 func (l *lane) waiting() int {

@@ -123,7 +123,7 @@ func TestNotRun(t *testing.T) {
 	}
 }
 
-// TestNames: make targets and Go tests that code spans and blocks tell to run are there.
+// TestNames: make targets, Go tests and commands of the gateway that code spans and blocks tell to run are there.
 func TestNames(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
@@ -151,6 +151,11 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	settings, err := os.ReadFile(filepath.Join(root, "docs/settings.md")) // made from the code
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`iggy-kafka-gateway ([a-z][a-z-]*)( |$)`)
 	target := regexp.MustCompile(`^make ([a-z0-9-]+)`)
 	function := regexp.MustCompile(`(?:-run|-bench|-fuzz|BENCH=)[ =]?'?([\w|.^$]+)`)
 	for _, p := range pages(t) {
@@ -158,6 +163,9 @@ func TestNames(t *testing.T) {
 			for line := range strings.Lines(c.Text) {
 				if found := target.FindStringSubmatch(line); found != nil && !regexp.MustCompile(`(?m)^`+found[1]+`:.*##`).Match(makefile) {
 					t.Errorf("%s:%d: the Makefile has no target %s", c.Page, c.Line, found[1])
+				}
+				if found := command.FindStringSubmatch(line); found != nil && !strings.Contains(string(settings), "| `"+found[1]+"` |") {
+					t.Errorf("%s:%d: the gateway has no command %s", c.Page, c.Line, found[1])
 				}
 				for _, found := range function.FindAllStringSubmatch(line, -1) {
 					// xxx, and a beginning that is an end, are how to choose none.

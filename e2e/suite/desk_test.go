@@ -239,6 +239,7 @@ func (d *desk) bash(dir, commands string) *exec.Cmd {
 	}
 	cmd.Env = append(append(cmd.Env, "PATH="+d.bin+":"+os.Getenv("PATH"), "PWD="+dir), d.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = limit // what it has left running holds the pipes open
 	return cmd
 }
 
@@ -258,7 +259,6 @@ func (d *desk) terminal(t *testing.T, dir string) *terminal {
 	s := &terminal{scripts: t.TempDir(), mark: rand.Text(), exited: make(chan struct{})}
 	// A block is a file, so that none of its commands reads the next block from the standard input.
 	cmd := d.bash(dir, `while read -r block; do . "$block" </dev/null; printf '%s %s\n' '`+s.mark+`' "$PWD"; done`)
-	cmd.WaitDelay = limit // what a block has left running holds the pipes open
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -167,12 +167,10 @@ func readBuilt(t *testing.T, d *desk) {
 // readTroubleshooting: a gateway that runs.
 func readTroubleshooting(t *testing.T, d *desk) {
 	programs := d.built(t)
-	for _, program := range []string{programs.Gateway, programs.Iggy} {
-		d.command(t, filepath.Base(program), program)
-	}
+	d.command(t, filepath.Base(programs.Gateway), programs.Gateway)
 	target := start(t, harness.Kinds()[0], d.build, "IGGY_KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0")
 	d.besides(target)
-	d.replace("127.0.0.1:8090", target.Iggy.Addr, "iggy.example.com:8090", freeAddr(t))
+	d.replace("127.0.0.1:8090", target.Iggy.Addr)
 	d.set("IGGY_KAFKA_BIND_ADDR="+target.Kafka, "IGGY_KAFKA_ADMIN_ADDR="+target.Admin)
 }
 

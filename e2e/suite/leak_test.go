@@ -4,11 +4,11 @@
 package suite
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -126,9 +126,12 @@ func compressed(t *testing.T, target *harness.Target) {
 	if _, err := kadm.NewClient(client).CreateTopic(within(t, limit), 1, 1, nil, topic); err != nil {
 		t.Fatal(err)
 	}
-	value := bytes.Repeat([]byte("compressible "), 16<<10)
+	random, text := rand.New(rand.NewPCG(1, 2)), []byte(nil) // no less than a block, with all that a block may have
+	for len(text) < 256<<10 {
+		text = fmt.Appendf(text, "%x is in one of the lines of this text\n", random.Uint64())
+	}
 	for range 2 * runtime.NumCPU() {
-		if err := client.ProduceSync(within(t, limit), &kgo.Record{Value: value}).FirstErr(); err != nil {
+		if err := client.ProduceSync(within(t, limit), &kgo.Record{Value: text}).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,7 +166,6 @@ func remaining(t *testing.T, target *harness.Target) *remains {
 		return r.goroutines[servesClient] == 0
 	})
 	r.descriptors = descriptors(t, target)
-	r.heap = heap(t, target)
 	if kept := os.Getenv("E2E_LOGS"); kept != "" {
 		for name, path := range map[string]string{"heap-%d.pprof": "/debug/pprof/heap?gc=1", "metrics-%d.txt": "/metrics"} {
 			name = filepath.Join(kept, fmt.Sprintf(name, time.Now().Unix()))
@@ -172,6 +174,7 @@ func remaining(t *testing.T, target *harness.Target) *remains {
 			}
 		}
 	}
+	r.heap = heap(t, target)
 	return r
 }
 

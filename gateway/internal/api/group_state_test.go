@@ -93,6 +93,7 @@ func TestTwoGateways(t *testing.T) {
 	waiting := joinRequest("g", "", topic)
 	waiting.Version = 3
 	parked.send(waiting) // waits for the member to join again
+	c.await("g", "PreparingRebalance")
 
 	newer := start(t, setup{iggyAddr: iggy})
 	if got := commit(newer.dial(t), 6); got != "[0]" {

@@ -318,6 +318,13 @@ func until(tb testing.TB, what string, reached func() bool) {
 	}
 }
 
+// untilWaiting waits until so many fetches, of a topic each, are woken when something happens to it. What others fetch from the
+// gateway counts, too.
+func (gw *gateway) untilWaiting(tb testing.TB, fetches int) {
+	tb.Helper()
+	until(tb, "fetches wait", func() bool { return gw.bridge.Stats().Watches == fetches })
+}
+
 // logBuffer holds what was logged.
 type logBuffer struct {
 	mu sync.Mutex

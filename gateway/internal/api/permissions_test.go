@@ -87,6 +87,7 @@ func TestPermissionsChange(t *testing.T) {
 		request.MaxWaitMillis, request.SessionEpoch = 15_000, 0
 		began := time.Now()
 		waiting.send(request)
+		w.untilWaiting(t, 1)
 		shows("permission to read taken away", nil, 29)
 		told := next[*kmsg.FetchResponse](waiting)
 		if got := onlyPartition(waiting, told); got.ErrorCode != 29 || got.HighWatermark != -1 || got.LogStartOffset != -1 {

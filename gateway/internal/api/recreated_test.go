@@ -70,7 +70,7 @@ func writtenBy(p producer, value string) []byte {
 // A topic that is deleted and made again through Kafka is new to whoever asks next: nothing of the old one is left, with its
 // lane and a fetch alive.
 func TestRecreatedThroughKafka(t *testing.T) {
-	gw := shared(t)
+	gw := start(t, setup{})
 	c, waits := gw.dial(t), gw.dial(t)
 	topic := newName()
 	c.createWith(topic, 1, "cleanup.policy", "compact,delete")
@@ -85,6 +85,7 @@ func TestRecreatedThroughKafka(t *testing.T) {
 	req := fetchRequest(part{topic: topic, offset: 5})
 	req.MaxWaitMillis = long
 	waits.send(req)
+	gw.untilWaiting(t, 1)
 	c.recreate(topic)
 	began := time.Now()
 	if got := onlyPartition(waits, next[*kmsg.FetchResponse](waits)); got.ErrorCode != codeUnknownTopic || time.Since(began) > long*time.Millisecond/2 {
@@ -182,13 +183,14 @@ func (c *client) fetchByID(id [16]byte, offset int64) int16 {
 
 // A fetch that waits on a topic that others delete and make again is told at once.
 func TestRecreatedNativelyWhileFetchWaits(t *testing.T) {
-	gw := shared(t)
+	gw := start(t, setup{})
 	c := gw.dial(t)
 	topic := gw.newTopic(t, 1)
 	c.produce(topic, 0, batch("v"))
 	req := fetchRequest(part{topic: topic, offset: 1})
 	req.MaxWaitMillis = long
 	c.send(req)
+	gw.untilWaiting(t, 1)
 	gw.recreateNatively(t, topic)
 	began := time.Now()
 	if got := onlyPartition(c, next[*kmsg.FetchResponse](c)); got.ErrorCode != codeUnknownTopic || time.Since(began) > long*time.Millisecond/2 {

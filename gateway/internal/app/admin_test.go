@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
 )
 
@@ -95,51 +96,35 @@ func TestNotReadyWhileItDrains(t *testing.T) {
 // The status page is everybody's where clients do not authenticate, and else that of Iggy's users.
 func TestStatusPage(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
-	ask := func(admin, path, user, password string) (int, string) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if user != "" {
-			req.SetBasicAuth(user, password)
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return resp.StatusCode, string(text)
-	}
+	const secret = "a-secret-password"
 	for _, test := range []struct {
 		name     string
 		settings []string
 		guarded  bool
 	}{
 		{"open", nil, false},
-		{"with logins", []string{"IGGY_KAFKA_SASL_ENABLED=true", "IGGY_KAFKA_SASL_REJECTION_DELAY_MS=1"}, true},
+		{"with logins", []string{"IGGY_KAFKA_SASL_ENABLED=true", "IGGY_KAFKA_SASL_REJECTION_DELAY_MS=1", "IGGY_KAFKA_IGGY_PASSWORD=" + secret}, true},
 		{"detached", []string{"IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_BRIDGE_ENABLED=false"}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			admin := freeAddr(t)
 			addr, stop := start(t, load(t, append(test.settings, "IGGY_KAFKA_ADMIN_ADDR="+admin, "IGGY_KAFKA_INSTANCE_ID=7")...))
-			if status, _ := ask(admin, "/", "", ""); (status == http.StatusUnauthorized) != test.guarded || status != http.StatusOK && !test.guarded {
+			if status, _ := askPage(t, admin, "/", "", ""); (status == http.StatusUnauthorized) != test.guarded || status != http.StatusOK && !test.guarded {
 				t.Errorf("without a login: %d", status)
 			}
-			if status, _ := ask(admin, "/clients", "somebody", "wrong"); test.guarded && status != http.StatusUnauthorized {
+			if status, _ := askPage(t, admin, "/clients", "somebody", "wrong"); test.guarded && status != http.StatusUnauthorized {
 				t.Errorf("somebody: %d", status)
 			}
 			for path, want := range map[string]string{"/": addr, "/clients": "Nobody is connected", "/settings": "IGGY_KAFKA_INSTANCE_ID", "/topics": "Topics", "/groups": "no groups"} {
-				if status, text := ask(admin, path, "iggy", "iggy"); status != http.StatusOK || !strings.Contains(text, want) {
+				status, text := askPage(t, admin, path, "iggy", secret)
+				if status != http.StatusOK || !strings.Contains(text, want) {
 					t.Errorf("%s: %d, has no %q", path, status, want)
 				}
+				if strings.Contains(text, secret) {
+					t.Errorf("%s tells the password", path)
+				}
 			}
-			if status, _ := ask(admin, "/healthz", "", ""); status != http.StatusOK {
+			if status, _ := askPage(t, admin, "/healthz", "", ""); status != http.StatusOK {
 				t.Errorf("health: %d", status)
 			}
 			if err := stop(); err != nil {
@@ -147,6 +132,71 @@ func TestStatusPage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// When Iggy has gone, the page shows what was known last, and says so.
+func TestStatusPageWithoutIggy(t *testing.T) {
+	iggy, err := embedded.Start(t.Context(), embedded.Config{Addr: "127.0.0.1:0", InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer iggy.Close()
+	b, err := bridge.Open(t.Context(), bridge.Config{
+		Addr: iggy.Addr().String(), Username: "iggy", Password: "iggy", Names: bridge.NewNames("kafka"), CreateStreams: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.CreateTopic(t.Context(), b.Self(), bridge.TopicSpec{Name: "orders", Partitions: 2}); err != nil {
+		t.Fatal(err)
+	}
+	b.Close(t.Context())
+	admin := freeAddr(t)
+	_, stop := start(t, load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_ADDR="+iggy.Addr().String(), "IGGY_KAFKA_IGGY_PASSWORD=iggy", "IGGY_KAFKA_ADMIN_ADDR="+admin))
+	if _, text := askPage(t, admin, "/topics", "", ""); !strings.Contains(text, ">orders</a>") || strings.Contains(text, "does not answer") {
+		t.Errorf("while Iggy is there: %s", text)
+	}
+	if err := iggy.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); ; {
+		_, text := askPage(t, admin, "/topics", "", "")
+		if strings.Contains(text, "does not answer") {
+			if !strings.Contains(text, ">orders</a>") {
+				t.Error("what was known is not shown")
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the page does not say that Iggy is away")
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// askPage asks for a page as a user, or as nobody.
+func askPage(t *testing.T, admin, path, user, password string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user != "" {
+		req.SetBasicAuth(user, password)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
 }
 
 // awaitAnswer asks whether the gateway is ready until it gets the answer that is wanted.

@@ -107,16 +107,21 @@ func unreachable(cfg config.Config, addr string, err error) (what, do string) {
 			"set IGGY_KAFKA_IGGY_TLS_DOMAIN to a name that the certificate has"
 	case errors.As(err, &invalid):
 		return fmt.Sprintf("iggy at %s shows a certificate that is not valid: %v", addr, invalid), "renew it, or put this machine's clock right"
-	case errors.As(err, &record), cfg.IggyTLSEnabled && errors.Is(err, io.EOF):
+	case errors.As(err, &record), cfg.IggyTLSEnabled && hungUp(err):
 		return fmt.Sprintf("iggy at %s does not speak TLS, and IGGY_KAFKA_IGGY_TLS_ENABLED says so", addr),
 			"leave the setting out, or switch TLS on in iggy"
-	case !cfg.IggyTLSEnabled && (errors.Is(err, io.EOF) || errors.Is(err, bridge.ErrMalformed) || errors.Is(err, syscall.ECONNRESET)):
+	case !cfg.IggyTLSEnabled && (hungUp(err) || errors.Is(err, bridge.ErrMalformed)):
 		return fmt.Sprintf("what listens at %s does not speak iggy's protocol, at least not without TLS", addr),
 			"if iggy has TLS, set IGGY_KAFKA_IGGY_TLS_ENABLED=true; IGGY_KAFKA_IGGY_ADDR is its TCP listener, not its HTTP one"
 	case bridge.IsTimeout(err), errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Sprintf("iggy at %s does not answer", addr), "a firewall or a wrong address in IGGY_KAFKA_IGGY_ADDR, or a server that hangs"
+		return fmt.Sprintf("iggy at %s does not answer", addr), "a firewall or a wrong address in IGGY_KAFKA_IGGY_ADDR, a server that hangs, or one without TLS where IGGY_KAFKA_IGGY_TLS_ENABLED=true"
 	}
 	return what, "look at iggy's log, and at IGGY_KAFKA_IGGY_ADDR"
+}
+
+// hungUp says whether the other side has ended the connection.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // socketCause is the innermost error, without the operations that met it one around the other.

@@ -248,3 +248,44 @@ func TestPlainListener(t *testing.T) {
 		}
 	}
 }
+
+// TestLocal: a listener on every address is reached by the loopback one.
+func TestLocal(t *testing.T) {
+	for addr, want := range map[string]string{
+		":1": "127.0.0.1:1", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "[::1]:1", "10.0.0.1:1": "10.0.0.1:1", "gateway:1": "gateway:1", "x": "x",
+	} {
+		if got := Local(addr); got != want {
+			t.Errorf("%s: %s, want %s", addr, got, want)
+		}
+	}
+}
+
+// TestChanged: what was set to something else than the default, and not what follows from that.
+func TestChanged(t *testing.T) {
+	for _, test := range []struct {
+		environ []string
+		want    string
+	}{
+		{[]string{"IGGY_KAFKA_EMBEDDED=true"}, "EMBEDDED=true"},
+		{[]string{"IGGY_KAFKA_IGGY_PASSWORD=hunter2", "IGGY_KAFKA_MAX_CONNECTIONS=1024"}, "IGGY_PASSWORD=******"},
+		{[]string{"IGGY_KAFKA_EMBEDDED=true", "IGGY_KAFKA_BIND_ADDR=0.0.0.0:1", "IGGY_KAFKA_ADVERTISED_HOST=x", "IGGY_KAFKA_AUTO_CREATE_TOPICS=false", "IGGY_KAFKA_IGGY_PASSWORD=other"},
+			"BIND_ADDR=0.0.0.0:1 ADVERTISED_HOST=x EMBEDDED=true IGGY_PASSWORD=******"},
+		{[]string{"IGGY_KAFKA_IGGY_PASSWORD=x", "IGGY_KAFKA_AUTO_CREATE_TOPICS=true", "IGGY_KAFKA_ADVERTISED_PORT=9"}, "ADVERTISED_PORT=9 AUTO_CREATE_TOPICS=true IGGY_PASSWORD=******"},
+	} {
+		cfg, err := Load(nil, test.environ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed, err := cfg.Changed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range changed {
+			got = append(got, strings.TrimPrefix(s.Variable, Prefix)+"="+s.Value)
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%q: %q, want %q", test.environ, got, test.want)
+		}
+	}
+}

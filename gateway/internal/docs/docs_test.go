@@ -41,7 +41,7 @@ func TestCompatibility(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	compare(t, settings, read(t, settings), settingsPage())
+	compare(t, settings, read(t, settings), settingsPage(t))
 }
 
 func TestTopicSettings(t *testing.T) {
@@ -99,7 +99,7 @@ func compare(t *testing.T, file, have, want string) {
 	}
 }
 
-const settingsHead = `# Settings
+const settingsHead = `# Settings and commands
 
 <!-- Made by go test ./internal/docs -rewrite, in gateway: change the descriptions in gateway/internal/config/config.go. -->
 
@@ -113,19 +113,35 @@ bin/iggy-kafka-gateway check           # are they right?
 bin/iggy-kafka-gateway print-config    # what is in effect, secrets masked
 ` + "```" + `
 
-` + "`check`" + ` reads the password file and the topic map, and connects to nothing. The gateway exits with
+` + "`check`" + ` reads the files that the settings name, and connects to nothing. The gateway exits with
 
 | code | when |
 |---|---|
 | 0 | a stop that was asked for; ` + "`check`" + ` found nothing wrong |
 | 1 | it could not start or had to stop: the port is taken, Iggy could not be reached within 15 s of the start or refused the user |
 | 2 | arguments or settings are wrong; nothing was started or created |
+
+## Commands
+
+` + "`bin/iggy-kafka-gateway completion bash`" + ` and the like print what has a shell complete commands and flags; ` + "`doctor --help`" + ` lists the flags of that
+command, which has its own.
+
+| command | does |
+|---|---|
 `
 
-// settingsPage lists every setting by its group, as the tags of Config describe it.
-func settingsPage() string {
+// settingsPage lists the commands, and every setting by its group, as the tags of Config describe it.
+func settingsPage(t *testing.T) string {
+	t.Helper()
+	model, err := config.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var page strings.Builder
 	page.WriteString(settingsHead)
+	for _, command := range model.Children {
+		fmt.Fprintf(&page, "| `%s` | %s |\n", command.Name, command.Help)
+	}
 	group := ""
 	for field := range fields(reflect.TypeFor[config.Config]()) {
 		if g := field.Tag.Get("group"); g != group {

@@ -60,7 +60,7 @@ func (s *Source) fillTopics(ctx context.Context, next, last *Snapshot) {
 	}
 	err = s.topics.measure(ctx, view, next.Time)
 	next.TopicsStatus = Status{next.Time, err}
-	if err != nil {
+	if err != nil && err != ErrTooManyPartitions { // of which those that are shown are of now
 		next.TopicsStatus.AsOf = last.TopicsStatus.AsOf
 	}
 	next.HiddenTopics = view.Hidden

@@ -59,7 +59,9 @@ func (c *Conn) await(req *wire.Request, pending Pending) (reply Reply, err error
 			err = c.panicked(req, v)
 		}
 	}()
-	return pending(c.ctx)
+	reply, err = pending(c.ctx)
+	reply.findCode()
+	return reply, err
 }
 
 // panicError is a handler's panic, already logged.
@@ -81,7 +83,7 @@ func (c *Conn) answer(ex *exchange, pending Pending) {
 	var out outgoing
 	switch {
 	case err != nil:
-		out.closing = handlerFailure(err)
+		out.closing, out.release = handlerFailure(err), reply.release
 	case ex.rawToken:
 		out = c.encodeRawToken(reply)
 	default:

@@ -44,8 +44,8 @@ type Reply struct {
 	rawSize int
 	release func() // may be nil
 	last    closing
-	// What the handler says of a raw answer, and of the time that it took: see Spent.
-	rawCode         int16
+	code    int16 // the first error code in the answer; see findCode
+	// What the handler says of the time that it took: see Spent.
 	parked, encoded time.Duration
 }
 
@@ -56,12 +56,11 @@ func (r Reply) Spent(parked, encoded time.Duration) Reply {
 	return r
 }
 
-// code is the first error code in the answer.
-func (r *Reply) code() int16 {
-	if r.kind == rawReply {
-		return r.rawCode
+// findCode finds the first error code in an answer that is not in bytes yet.
+func (r *Reply) findCode() {
+	if r.kind != rawReply {
+		r.code = outcomes.Of(r.resp)
 	}
-	return outcomes.Of(r.resp)
 }
 
 // ThenClose is r, behind which the connection is closed for that cause. err is what lies behind it.
@@ -93,7 +92,7 @@ func NewReservedReply(resp kmsg.Response, release func()) Reply {
 // header, and code is the first error code in them. The server takes nothing from the response budget for it. bufs may not alias the request's frame; they
 // are the server's until it calls release, once, when the answer has been written or dropped.
 func RawReply(bufs net.Buffers, size int, code int16, release func()) Reply {
-	return Reply{kind: rawReply, raw: bufs, rawSize: size, rawCode: code, release: release}
+	return Reply{kind: rawReply, raw: bufs, rawSize: size, code: code, release: release}
 }
 
 // NoReply gives no answer at all: Produce with acks=0.

@@ -76,7 +76,7 @@ func (w *stopwatch) identify(req *wire.Request, size int) {
 // handled notes what the handler says of its answer, which it has just returned.
 func (w *stopwatch) handled(c *Conn, reply *Reply) {
 	w.lap(c, &w.Stages.Iggy)
-	w.Code = reply.code()
+	w.Code = reply.code
 	parked := min(reply.parked, w.Stages.Iggy)
 	encode := min(reply.encoded, w.Stages.Iggy-parked)
 	w.Stages.Parked, w.Stages.Encode = parked, encode

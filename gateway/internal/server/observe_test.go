@@ -153,6 +153,7 @@ func TestEndings(t *testing.T) {
 		{"closed behind it", now(NewReply(failing).ThenClose(AuthenticationFailed, nil)), Exchange{Answered: true, Code: 3}},
 		{"closed in place of it", fails, Exchange{}},
 		{"a panic", panics, Exchange{}},
+		{"a nil answer", now(NewReply((*kmsg.MetadataResponse)(nil))), Exchange{}},
 		{"too large", now(RawReply(nil, 100<<20, 0, nil)), Exchange{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
