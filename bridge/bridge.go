@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -69,20 +70,19 @@ func Open(ctx context.Context, cfg Config) (*Bridge, error) {
 }
 
 func (b *Bridge) start(ctx context.Context) error {
-	var last error
+	var telling error // what was met last, but for a try that was cut short: the one before it says more
 	for wait := redialMin; ; wait = min(2*wait, redialMax) {
 		err := b.prepare(ctx)
-		switch {
-		case err == nil || !IsRetryable(err) || IsLoginFailed(err):
+		if err == nil || !IsRetryable(err) || IsLoginFailed(err) {
 			return err
-		case ctx.Err() != nil && last != nil:
-			return last // it was cut short: the try before it says more
 		}
-		last = err
+		if telling == nil || !IsTimeout(err) && !errors.Is(err, os.ErrDeadlineExceeded) {
+			telling = err
+		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return err
+			return telling
 		}
 	}
 }

@@ -63,8 +63,18 @@ func ParseTopicMap(data []byte) (*Names, error) {
 	fault := func(format string, args ...any) {
 		faults = append(faults, &TopicMapError{fmt.Sprintf(format, args...)})
 	}
-	for _, key := range meta.Undecoded() {
-		fault("unknown key %s", key)
+	dotted := map[string]bool{} // first parts of names that lack quotes
+	unknown := meta.Undecoded()
+	for _, key := range unknown {
+		if len(key) > 2 && key[0] == "topics" && meta.Type(key...) == "Hash" {
+			dotted[key[1]] = true
+			fault("[%s]: a name with dots in it needs quotes: [topics.%q]", key, strings.Join(key[1:], "."))
+		}
+	}
+	for _, key := range unknown {
+		if len(key) < 2 || !dotted[key[1]] {
+			fault("unknown key %s", key)
+		}
 	}
 	if !meta.IsDefined("default_stream") {
 		fault(`default_stream is missing: the stream of the topics that are not listed, default_stream = "kafka" for instance`)
@@ -78,6 +88,9 @@ func ParseTopicMap(data []byte) (*Names, error) {
 	}
 	slices.Sort(kafkaNames)
 	for _, name := range kafkaNames {
+		if dotted[name] {
+			continue
+		}
 		entry := file.Topics[name]
 		target := IggyName{Stream: entry.Stream, Topic: entry.Topic}
 		if err := ValidateTopicName(name); err != nil {

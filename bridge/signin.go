@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
@@ -121,16 +123,26 @@ type Login struct {
 	session atomic.Pointer[Session] // that has it
 }
 
-// SignIn signs in as an Iggy user with one login. The bytes of password are overwritten. Errors: ErrRefused, and those of the
-// way to Iggy.
+// SignIn signs in as an Iggy user with one login. The bytes of password are overwritten. Errors: ErrRefused, also of a name that is
+// a number, and those of the way to Iggy.
 func (b *Bridge) SignIn(ctx context.Context, user string, password []byte) (*Login, error) {
 	defer clear(password)
 	if len(user) > iggywire.MaxNameLength || len(password) > iggywire.MaxNameLength {
 		return nil, fmt.Errorf("%w: a name or password of more than %d bytes", ErrRefused, iggywire.MaxNameLength)
 	}
+	if isNumber(user) {
+		return nil, fmt.Errorf("%w: a number for a name", ErrRefused)
+	}
 	return b.signIn(ctx, false, func(c *conn) (uint32, error) {
 		return c.signIn(ctx, iggywire.CodeLoginUser, iggywire.AppendLoginUser(nil, user, password, clientVersion))
 	})
+}
+
+// isNumber reports that Iggy's server, which reads such names as Rust reads an unsigned number of 32 bits, would take a user's name for
+// the number of a user: 1, 001 and +1 are one. Who counts the failures of each name has to count all those of a user.
+func isNumber(name string) bool {
+	_, err := strconv.ParseUint(strings.TrimPrefix(name, "+"), 10, 32)
+	return err == nil
 }
 
 // SignInByToken is SignIn with a personal access token of the user's.
