@@ -49,6 +49,8 @@ type Gate struct {
 	cfg       Config
 	slots     *slots
 	penalties *penalties
+	guesses   *guesses
+	counts    counts
 
 	// ctx is the checks'; it ends with Close.
 	ctx    context.Context
@@ -58,7 +60,7 @@ type Gate struct {
 
 // NewGate returns a gate; Close ends it.
 func NewGate(cfg Config) *Gate {
-	g := &Gate{cfg: cfg, slots: newSlots(cfg.Concurrent), penalties: newPenalties()}
+	g := &Gate{cfg: cfg, slots: newSlots(cfg.Concurrent), penalties: newPenalties(), guesses: newGuesses()}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	return g
 }
@@ -77,6 +79,7 @@ func (g *Gate) Close() {
 func (g *Gate) Login(ctx context.Context, from netip.Addr, token []byte, holder string) (Principal, error) {
 	came := time.Now()
 	p, err := g.login(ctx, from, token, holder)
+	g.counts.login(err)
 	if errors.Is(err, ErrRefused) {
 		if err := sleep(ctx, untilMoment(time.Since(came), g.cfg.RejectionDelay)); err != nil {
 			return nil, err
@@ -115,31 +118,62 @@ func (g *Gate) login(ctx context.Context, from netip.Addr, token []byte, holder 
 // authenticate checks a password when its turn has come. The password is overwritten.
 func (g *Gate) authenticate(ctx context.Context, from netip.Addr, user string, password []byte) (Principal, error) {
 	a := g.penalties.attempt(from, user, password, user == g.cfg.SecretUser)
-	if g.penalties.pending(a, time.Now()) {
-		clear(password)
-		return nil, penalized{errCredentials}
-	}
-	if err := g.awaitTurn(ctx, a.user.from); err != nil {
+	if err := g.awaitTurn(ctx, a); err != nil {
 		clear(password)
 		return nil, err
-	}
-	// Meanwhile it may have been tried on another connection, without success.
-	if g.penalties.pending(a, time.Now()) {
-		g.slots.release()
-		clear(password)
-		return nil, penalized{errCredentials}
 	}
 	return g.check(ctx, a, user, password)
 }
 
-func (g *Gate) awaitTurn(ctx context.Context, from netip.Addr) error {
+// awaitTurn waits until the attempt may be checked, by no more than Timeout, or is penalized. Whose turn has come calls endTurn.
+func (g *Gate) awaitTurn(ctx context.Context, a attempt) error {
 	waiting, cancel := context.WithTimeout(ctx, g.cfg.Timeout)
 	defer cancel()
-	err := g.slots.acquire(waiting, from)
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w: %d others were being checked for %v", ErrUnavailable, g.cfg.Concurrent, g.cfg.Timeout)
+	err := g.beginTurn(waiting, a)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("%w: others were being checked for %v, at most %d at a time", ErrUnavailable, g.cfg.Timeout, g.cfg.Concurrent)
 	}
 	return err
+}
+
+// beginTurn takes the slot last: who waits for something else must not keep others from it. Whatever was waited for, the attempt may
+// be penalized by then for what was refused meanwhile.
+func (g *Gate) beginTurn(ctx context.Context, a attempt) error {
+	if err := g.beginGuess(ctx, a); err != nil {
+		return err
+	}
+	if err := g.slots.acquire(ctx, a.user.from); err != nil {
+		g.guesses.end(a)
+		return err
+	}
+	if g.penalties.pending(a, time.Now()) {
+		g.endTurn(a)
+		return penalized{errCredentials}
+	}
+	return nil
+}
+
+// beginGuess waits until no other password of the attempt's user is being checked.
+func (g *Gate) beginGuess(ctx context.Context, a attempt) error {
+	for {
+		if g.penalties.pending(a, time.Now()) {
+			return penalized{errCredentials}
+		}
+		other := g.guesses.begin(a)
+		if other == nil {
+			return nil
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (g *Gate) endTurn(a attempt) {
+	g.slots.release()
+	g.guesses.end(a)
 }
 
 type outcome struct {
@@ -151,7 +185,7 @@ type outcome struct {
 func (g *Gate) check(ctx context.Context, a attempt, user string, password []byte) (Principal, error) {
 	answer := make(chan outcome)
 	g.checks.Go(func() {
-		defer g.slots.release()
+		defer g.endTurn(a)
 		asking, cancel := context.WithTimeout(g.ctx, g.cfg.Timeout)
 		defer cancel()
 		p, err := g.cfg.Authenticator(asking, user, password)

@@ -82,6 +82,9 @@ func atGate(t *testing.T, u *users, test func(t *testing.T, g *Gate)) {
 		if g.slots.free != 2 {
 			t.Errorf("%d slots are free at the end", g.slots.free)
 		}
+		if n := g.guesses.len(); n > 0 {
+			t.Errorf("%d guesses are under way at the end", n)
+		}
 		for _, password := range u.seen {
 			if len(bytes.Trim(password, "\x00")) > 0 {
 				t.Errorf("a password is still there: %q", password)
@@ -184,6 +187,25 @@ func TestPenalized(t *testing.T) {
 	})
 }
 
+// Who is penalized is told so at the moment even when others are being checked.
+func TestPenalizedDoNotWait(t *testing.T) {
+	u := &users{takes: 10 * time.Second}
+	atGate(t, u, func(t *testing.T, g *Gate) {
+		if _, _, err := try(t.Context(), g, from(1), token("mallory", "bad")); !errors.Is(err, ErrRefused) {
+			t.Fatal(err)
+		}
+		var others sync.WaitGroup
+		for i := range 2 {
+			others.Go(func() { _, _, _ = try(t.Context(), g, from(i), token("alice", "good")) })
+		}
+		synctest.Wait()
+		if _, took, err := try(t.Context(), g, from(1), token("mallory", "bad")); !errors.Is(err, ErrRefused) || took != 250*time.Millisecond {
+			t.Errorf("%v after %v", err, took)
+		}
+		others.Wait()
+	})
+}
+
 // A client that keeps trying an old password keeps nobody out who shares its address and user and knows the right one; the log
 // has the user's name.
 func TestOldPasswordOfAnother(t *testing.T) {
@@ -215,6 +237,26 @@ func TestOldPasswordOfAnother(t *testing.T) {
 		if n := u.checks.Load(); n < 60+10 || n > 60+20 {
 			t.Errorf("%d checks, 60 of them of the right password", n)
 		}
+	})
+}
+
+// Who has a network of IPv6 has no more turns than who has an address.
+func TestNetworkHasOneTurn(t *testing.T) {
+	u := &users{takes: 45 * time.Millisecond}
+	atGate(t, u, func(t *testing.T, g *Gate) {
+		var many sync.WaitGroup
+		for i := range 100 {
+			many.Go(func() {
+				if _, err := g.Login(t.Context(), addr(fmt.Sprintf("2001:db8:0:1::%x", i+1)), token("alice", "good"), ""); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if _, took, err := try(t.Context(), g, addr("2001:db8:0:2::1"), token("alice", "good")); err != nil || took > 3*u.takes {
+			t.Errorf("another network: %v after %v", err, took)
+		}
+		many.Wait()
 	})
 }
 
@@ -382,6 +424,39 @@ func TestCloseEndsChecks(t *testing.T) {
 		g.Close()
 		if took := time.Since(begun); took != 0 {
 			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// What came of each token is counted; nothing of who did not wait.
+func TestStats(t *testing.T) {
+	u := &users{takes: time.Second}
+	atGate(t, u, func(t *testing.T, g *Gate) {
+		for i, test := range []struct {
+			token []byte
+			down  bool
+			want  Stats
+		}{
+			{token("alice", "good"), false, Stats{Accepted: 1}},
+			{token("alice", "bad"), false, Stats{Accepted: 1, Refused: 1}},
+			{[]byte("nonsense"), false, Stats{Accepted: 1, Refused: 2}},
+			{token("bob", "good"), true, Stats{Accepted: 1, Refused: 2, Unavailable: 1}},
+		} {
+			u.down = test.down
+			_, _, _ = try(t.Context(), g, from(i), test.token)
+			if got := g.Stats(); got != test.want {
+				t.Errorf("%q: %+v, want %+v", test.token, got, test.want)
+			}
+		}
+		u.down = false
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		before := g.Stats()
+		if _, _, err := try(ctx, g, from(9), token("bob", "good")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if got := g.Stats(); got != before {
+			t.Errorf("of who has gone: %+v, before %+v", got, before)
 		}
 	})
 }

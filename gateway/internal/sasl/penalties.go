@@ -20,12 +20,26 @@ import (
 const (
 	firstPenalty = 500 * time.Millisecond
 	maxPenalty   = 30 * time.Second
+	// degrees is how often a penalty becomes longer, and once more: 0.5 s, 1 s, 2 s, 4 s, 8 s, 16 s, 30 s.
+	degrees = 7
 	// forgiveness is how long after a penalty has ended it is forgotten. Who waits for that gains nothing over who tries
 	// again at each end.
 	forgiveness = 10 * time.Minute
-	// maxPenalties bounds memory, to some 6 MiB: beyond it the penalty is dropped that was given longest ago.
+	// maxPenalties bounds memory, to some 6 MiB. Beyond it the shortest penalty is dropped, and of those the one that was given
+	// longest ago. So a penalty is dropped early only when all the others are as long: for the longest that takes some 200,000
+	// refusals, each pair of user and password needing 13, and as many again once these are forgiven.
 	maxPenalties = 32768
 )
+
+// network is where somebody comes from: an address, and of IPv6 the 64 bits in front of it, behind which everybody has as many
+// addresses as he likes.
+func network(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	if addr.Is6() {
+		return netip.PrefixFrom(addr, 64).Masked().Addr()
+	}
+	return addr
+}
 
 // offence is what a penalty is for.
 type offence struct {
@@ -43,23 +57,23 @@ type penalties struct {
 
 	mu     sync.Mutex
 	byWhat map[offence]*list.Element
-	oldest *list.List // of *penalty: front: given longest ago
+	given  [degrees]list.List // of *penalty, by degree; front: given, and ends, first
 }
 
 type penalty struct {
 	offence
-	length time.Duration
+	degree int
 	ends   time.Time
 }
 
 func newPenalties() *penalties {
-	return &penalties{seed: maphash.MakeSeed(), byWhat: map[offence]*list.Element{}, oldest: list.New()}
+	return &penalties{seed: maphash.MakeSeed(), byWhat: map[offence]*list.Element{}}
 }
 
 // attempt names who tries. telling says that the password alone says who that is: such passwords cannot be guessed, and whoever
 // shares an address with a wrong one should not suffer for it.
 func (p *penalties) attempt(from netip.Addr, user string, password []byte, telling bool) attempt {
-	from = from.Unmap().WithZone("")
+	from = network(from)
 	var h maphash.Hash
 	h.SetSeed(p.seed)
 	h.WriteString(user)
@@ -97,17 +111,26 @@ func (p *penalties) rejected(a attempt, now time.Time) {
 	}
 }
 
-// penalize runs under mu.
+// penalize runs under mu, as do makeRoom, forgive and drop.
 func (p *penalties) penalize(o offence, now time.Time) {
-	next := &penalty{offence: o, length: firstPenalty}
+	next := &penalty{offence: o}
 	if e, ok := p.byWhat[o]; ok {
-		next.length = min(2*e.Value.(*penalty).length, maxPenalty)
+		next.degree = min(e.Value.(*penalty).degree+1, degrees-1)
 		p.drop(e)
 	} else if len(p.byWhat) >= maxPenalties {
-		p.drop(p.oldest.Front())
+		p.makeRoom()
 	}
-	next.ends = now.Add(next.length)
-	p.byWhat[o] = p.oldest.PushBack(next)
+	next.ends = now.Add(min(firstPenalty<<next.degree, maxPenalty))
+	p.byWhat[o] = p.given[next.degree].PushBack(next)
+}
+
+func (p *penalties) makeRoom() {
+	for degree := range p.given {
+		if e := p.given[degree].Front(); e != nil {
+			p.drop(e)
+			return
+		}
+	}
 }
 
 // accepted forgets what the attempt's user has been penalized for; passwords that were wrong stay so.
@@ -121,19 +144,19 @@ func (p *penalties) accepted(a attempt) {
 	}
 }
 
-// forgive drops what is long over. A longer penalty may keep shorter ones behind it waiting: it holds 30 s more of them at
-// most.
+// forgive drops what is long over.
 func (p *penalties) forgive(now time.Time) {
-	for e := p.oldest.Front(); e != nil; e = p.oldest.Front() {
-		if now.Sub(e.Value.(*penalty).ends) < forgiveness {
-			return
+	for degree := range p.given {
+		for e := p.given[degree].Front(); e != nil && now.Sub(e.Value.(*penalty).ends) >= forgiveness; e = p.given[degree].Front() {
+			p.drop(e)
 		}
-		p.drop(e)
 	}
 }
 
 func (p *penalties) drop(e *list.Element) {
-	delete(p.byWhat, p.oldest.Remove(e).(*penalty).offence)
+	gone := e.Value.(*penalty)
+	p.given[gone.degree].Remove(e)
+	delete(p.byWhat, gone.offence)
 }
 
 func (p *penalties) len() int {

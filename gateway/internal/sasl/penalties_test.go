@@ -5,6 +5,7 @@ package sasl
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -36,12 +37,15 @@ func TestPenaltiesDouble(t *testing.T) {
 func TestPenaltiesAreOnesOwn(t *testing.T) {
 	p, now := newPenalties(), epoch()
 	p.rejected(p.attempt(addr("10.0.0.1"), "alice", []byte("wrong"), false), now)
+	p.rejected(p.attempt(addr("2001:db8:0:1::1"), "alice", []byte("wrong"), false), now) // an address of a network of one's own
 	for name, test := range map[string]struct {
 		attempt attempt
 		want    bool
 	}{
 		"the same":            {p.attempt(addr("10.0.0.1"), "alice", []byte("wrong"), false), true},
 		"as IPv6":             {p.attempt(addr("::ffff:10.0.0.1"), "alice", []byte("wrong"), false), true},
+		"the same network":    {p.attempt(addr("2001:db8:0:1::99"), "alice", []byte("x"), false), true},
+		"another network":     {p.attempt(addr("2001:db8:0:2::1"), "alice", []byte("wrong"), false), false},
 		"another address":     {p.attempt(addr("10.0.0.2"), "alice", []byte("wrong"), false), false},
 		"another user":        {p.attempt(addr("10.0.0.1"), "bob", []byte("wrong"), false), false},
 		"another letter case": {p.attempt(addr("10.0.0.1"), "Alice", []byte("wrong"), false), false},
@@ -129,13 +133,58 @@ func TestPenaltiesAreBounded(t *testing.T) {
 		p.rejected(last, now)
 		now = now.Add(time.Microsecond)
 	}
-	if n := p.len(); n != maxPenalties || p.oldest.Len() != n {
-		t.Errorf("%d penalties, %d in order", n, p.oldest.Len())
+	ordered := 0
+	for degree := range p.given {
+		ordered += p.given[degree].Len()
+	}
+	if n := p.len(); n != maxPenalties || ordered != n {
+		t.Errorf("%d penalties, %d in order", n, ordered)
 	}
 	if !p.pending(last, now) {
 		t.Error("the last one is not penalized")
 	}
 	if p.pending(p.attempt(addr("192.0.2.1"), "root", []byte("wrong"), false), now) {
 		t.Error("somebody else is penalized")
+	}
+}
+
+// Refusals of users that there need not be, however many, do not end the penalty of one that is guessed, nor make its next one
+// shorter.
+func TestLongPenaltiesStay(t *testing.T) {
+	p, now := newPenalties(), epoch()
+	guesses := 0
+	guess := func() attempt {
+		guesses++
+		return p.attempt(addr("10.0.0.1"), "alice", binary.BigEndian.AppendUint64(nil, uint64(guesses)), false)
+	}
+	flood := func() {
+		for i := range maxPenalties {
+			p.rejected(p.attempt(addr("10.0.0.1"), "nobody", binary.BigEndian.AppendUint64(nil, uint64(i)), false), now)
+			p.rejected(p.attempt(addr("10.0.0.1"), fmt.Sprint("nobody", i), []byte("x"), false), now)
+		}
+	}
+	for range degrees {
+		p.rejected(guess(), now)
+		now = now.Add(maxPenalty)
+	}
+	for range 2 {
+		p.rejected(guess(), now)
+		flood()
+		if a := guess(); !p.pending(a, now.Add(maxPenalty-1)) || p.pending(a, now.Add(maxPenalty)) {
+			t.Error("the penalty is not the longest any more")
+		}
+		now = now.Add(maxPenalty)
+	}
+}
+
+// Where all are of one length, the one that was given first makes room.
+func TestOldestPenaltyMakesRoom(t *testing.T) {
+	p, now := newPenalties(), epoch()
+	who := func(i int) attempt { return p.attempt(from(i), "alice", []byte("wrong"), true) }
+	for i := range maxPenalties + 1 {
+		p.rejected(who(i), now)
+	}
+	if p.pending(who(0), now) || !p.pending(who(1), now) || !p.pending(who(maxPenalties), now) {
+		t.Error("another one than the oldest was dropped")
 	}
 }
