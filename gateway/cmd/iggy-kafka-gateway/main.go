@@ -76,6 +76,7 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 func examine(args, environ []string, build buildinfo.Info, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
 	healthy, err := doctor.Command(ctx, args, environ, build.Version, stdout)
 	if err != nil {
 		fmt.Fprintln(stderr, err)

@@ -31,7 +31,10 @@ func TestRun(t *testing.T) {
 		{name: "doctor with bad settings", args: []string{"doctor"}, environ: []string{"IGGY_KAFKA_BOGUS=1"}, code: exitFailed, stdout: "failed   settings"},
 		{name: "health of nobody", args: []string{"healthcheck", "--admin-addr=127.0.0.1:1"}, code: exitFailed, stderr: "connection refused"},
 		{name: "health of who has no admin listener", args: []string{"healthcheck", "--admin-addr="}, code: exitUsage, stderr: "IGGY_KAFKA_ADMIN_ADDR"},
-		{name: "unknown command", args: []string{"start"}, code: exitUsage, stderr: "unexpected argument start"},
+		{name: "version as a flag", args: []string{"--version"}, code: exitOK, stdout: "iggy-kafka-gateway "},
+		{name: "help as a command", args: []string{"help"}, code: exitOK, stdout: "--bind-addr"},
+		{name: "doctor without the value of a flag", args: []string{"doctor", "--admin"}, code: exitUsage, stderr: "--admin: needs a value; iggy-kafka-gateway doctor --help"},
+		{name: "unknown command", args: []string{"start"}, code: exitUsage, stderr: "unexpected argument start; iggy-kafka-gateway --help"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer

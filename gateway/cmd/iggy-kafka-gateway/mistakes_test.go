@@ -24,9 +24,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/app"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/doctor"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/iggytest"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/tlsconfig/tlstest"
 )
 
@@ -49,6 +51,14 @@ func TestMistakes(t *testing.T) {
 		}},
 		{"wrong password of the gateway's Iggy user", func(t *testing.T) string {
 			return command(serving(iggy(t, embedded.Config{}), "--iggy-password=wrong"))
+		}},
+		{"the gateway's Iggy user may not write", func(t *testing.T) string {
+			addr := iggy(t, embedded.Config{})
+			root := (&iggytest.Server{Addr: addr, Username: "iggy", Password: "iggy"}).Dial(t)
+			root.NewTopic(root.NewStream("kafka").Name, "__iggy_kafka_state")
+			root.NewUser("reader", "secret", &iggywire.Permissions{Global: iggywire.GlobalPermissions{ReadStreams: true}})
+			said := command(serving(addr, "--iggy-username=reader", "--iggy-password=secret"))
+			return regexp.MustCompile(`(?m)^.*level=WARN.*\n|^.*msg="state log".*\n`).ReplaceAllString(said, "")
 		}},
 		{"client without TLS where it is spoken", func(t *testing.T) string {
 			g := start(t, newPKI(t).settings...)

@@ -5,22 +5,19 @@
 // does it count, what does it look like, and, if they want, what is it doing.
 //
 // Whoever reaches the address is answered, and the gateway's clients come first: requests and connections are bounded, and one
-// too many is refused rather than kept waiting. Health has bounds of its own, so that nothing else makes a gateway look dead.
+// too many is refused rather than kept waiting. Whether it is alive is always said, so that nothing else makes a gateway look
+// dead.
 package admin
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/pprof"
-	"strings"
 	"time"
 )
 
 const (
-	// checkTimeout is how long /readyz waits for its checks.
-	checkTimeout = 2 * time.Second
 	// profileTimeout ends a profile that was asked for longer; the usual one takes 30 s.
 	profileTimeout = 2 * time.Minute
 	// readerTimeout is how long a reader of a page or of metrics, which may be megabytes, has from its request on.
@@ -29,71 +26,58 @@ const (
 
 // How many requests of each kind are answered at a time.
 const (
-	maxHealth   = 16
-	maxPages    = 8
-	maxScrapes  = 4
-	maxProfiles = 4
+	maxReadiness = 16
+	maxScrapes   = 4
+	maxProfiles  = 4
 )
-
-// Check is one thing that a gateway needs to serve its clients.
-type Check struct {
-	Name string
-	// Ready returns nil, or what is missing, in words that anybody may read. It returns when ctx ends.
-	Ready func(ctx context.Context) error
-}
 
 // Parts are what operators are served. The zero value of each is to do without it.
 type Parts struct {
-	Checks []Check
-	// Stopping is closed when the gateway begins to shut down.
-	Stopping <-chan struct{}
-	// Page answers every path that is not named here, Metrics that of /metrics.
+	Readiness *Readiness
+	// Page answers every path that is not named here, and bounds itself; Metrics answers that of /metrics, under whatever name:
+	// scrapers call a gateway as they like.
 	Page, Metrics http.Handler
 	// Profiles adds what Go knows of the process, in the form that `go tool pprof` reads: /debug/pprof/.
 	Profiles bool
+	// Hosts are the names that profiles may be asked for by, beside those that KnownHost allows anyway.
+	Hosts []string
 }
 
-// NewHandler answers GET and HEAD. /healthz is 200 as long as the process answers. /readyz is 200 when all checks pass, else
-// 503; its text has a line for each check. It is 503 from the moment on at which the gateway begins to shut down: who sends
-// it clients should stop while it still serves those that it has.
+// NewHandler answers GET and HEAD. /healthz is 200 as long as the process answers, however much else it is asked. /readyz is 200 when
+// all checks pass, else 503; its text has a line for each check. It is 503 from the moment on at which the gateway begins to
+// shut down: who sends it clients should stop while it still serves those that it has.
 func NewHandler(p Parts) http.Handler {
 	mux := http.NewServeMux()
-	health := limit(maxHealth)
-	mux.Handle("GET /healthz", health(func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok\n") }))
-	mux.Handle("GET /readyz", health(p.ready))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok\n") })
+	mux.Handle("GET /readyz", limit(maxReadiness)(p.ready))
 	if p.Metrics != nil {
 		mux.Handle("GET /metrics", limit(maxScrapes)(patient(p.Metrics)))
 	}
 	if p.Page != nil {
-		mux.Handle("GET /", limit(maxPages)(patient(p.Page)))
+		mux.Handle("GET /", patient(p.Page))
 	}
 	if p.Profiles {
-		addProfiles(mux)
+		p.addProfiles(mux)
 	}
 	return mux
 }
 
 func (p *Parts) ready(w http.ResponseWriter, r *http.Request) {
-	select {
-	case <-p.Stopping:
-		answer(w, http.StatusServiceUnavailable, "shutting down\n")
-		return
-	default:
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
-	defer cancel()
-	status, text := http.StatusOK, strings.Builder{}
-	for _, check := range p.Checks {
-		outcome := "ok"
-		if err := check.Ready(ctx); err != nil {
-			status, outcome = http.StatusServiceUnavailable, err.Error()
+	report := Report{}
+	if p.Readiness != nil {
+		var err error
+		if report, err = p.Readiness.Ask(r.Context()); err != nil {
+			return // who asked has gone
 		}
-		fmt.Fprintf(&text, "%s: %s\n", check.Name, outcome)
 	}
-	answer(w, status, text.String())
+	status := http.StatusOK
+	if !report.Ready() {
+		status = http.StatusServiceUnavailable
+	}
+	answer(w, status, report.String())
 }
 
-func addProfiles(mux *http.ServeMux) {
+func (p *Parts) addProfiles(mux *http.ServeMux) {
 	limited := limit(maxProfiles)
 	for path, profile := range map[string]http.HandlerFunc{
 		"/debug/pprof/":        pprof.Index,
@@ -103,6 +87,10 @@ func addProfiles(mux *http.ServeMux) {
 		"/debug/pprof/trace":   pprof.Trace,
 	} {
 		mux.Handle("GET "+path, limited(func(w http.ResponseWriter, r *http.Request) {
+			if !KnownHost(r.Host, p.Hosts) {
+				answer(w, http.StatusMisdirectedRequest, "the gateway does not answer to this name: use its IP address\n")
+				return
+			}
 			ctx, cancel := context.WithTimeout(r.Context(), profileTimeout)
 			defer cancel()
 			profile(w, r.WithContext(ctx)) // which moves the deadline of its answer behind its end

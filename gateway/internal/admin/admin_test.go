@@ -20,6 +20,11 @@ func says(word string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, word+" "+r.URL.Path) })
 }
 
+// ready are parts that say whether checks pass.
+func ready(stopping <-chan struct{}, checks ...Check) Parts {
+	return Parts{Readiness: NewReadiness(checks, stopping)}
+}
+
 func TestHandler(t *testing.T) {
 	fine := func(context.Context) error { return nil }
 	missing := func(context.Context) error { return errors.New("does not answer") }
@@ -32,14 +37,14 @@ func TestHandler(t *testing.T) {
 		status             int
 		text               string
 	}{
-		{"alive", "GET", "/healthz", Parts{Checks: []Check{{"iggy", missing}}}, 200, "ok\n"},
-		{"alive while it shuts down", "GET", "/healthz", Parts{Stopping: over}, 200, "ok\n"},
-		{"ready", "GET", "/readyz", Parts{Checks: []Check{{"iggy", fine}, {"groups", fine}}}, 200, "iggy: ok\ngroups: ok\n"},
+		{"alive", "GET", "/healthz", ready(nil, Check{"iggy", missing}), 200, "ok\n"},
+		{"alive while it shuts down", "GET", "/healthz", ready(over), 200, "ok\n"},
+		{"ready", "GET", "/readyz", ready(nil, Check{"iggy", fine}, Check{"groups", fine}), 200, "iggy: ok\ngroups: ok\n"},
 		{"nothing to check", "GET", "/readyz", Parts{}, 200, ""},
-		{"one is missing", "GET", "/readyz", Parts{Checks: []Check{{"iggy", missing}, {"groups", fine}}}, 503, "iggy: does not answer\ngroups: ok\n"},
-		{"a probe without a body", "HEAD", "/readyz", Parts{Checks: []Check{{"iggy", missing}}}, 503, "iggy: does not answer\n"}, // net/http drops it
-		{"shutting down", "GET", "/readyz", Parts{Checks: []Check{{"iggy", fine}}, Stopping: over}, 503, "shutting down\n"},
-		{"not yet", "GET", "/readyz", Parts{Checks: []Check{{"iggy", fine}}, Stopping: make(chan struct{})}, 200, "iggy: ok\n"},
+		{"one is missing", "GET", "/readyz", ready(nil, Check{"iggy", missing}, Check{"groups", fine}), 503, "iggy: does not answer\ngroups: ok\n"},
+		{"a probe without a body", "HEAD", "/readyz", ready(nil, Check{"iggy", missing}), 503, "iggy: does not answer\n"}, // net/http drops it
+		{"shutting down", "GET", "/readyz", ready(over, Check{"iggy", fine}), 503, "shutting down\n"},
+		{"not yet", "GET", "/readyz", ready(make(chan struct{}), Check{"iggy", fine}), 200, "iggy: ok\n"},
 		{"page", "GET", "/", all, 200, "page /"},
 		{"a path of the page", "GET", "/topics", all, 200, "page /topics"},
 		{"metrics", "GET", "/metrics", all, 200, "metrics /metrics"},
@@ -63,7 +68,7 @@ func TestReadyTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := func(ctx context.Context) error { <-ctx.Done(); return errors.New("does not answer in time") }
 		begin, w := time.Now(), httptest.NewRecorder()
-		NewHandler(Parts{Checks: []Check{{"iggy", hangs}}}).ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+		NewHandler(ready(nil, Check{"iggy", hangs})).ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
 		if took := time.Since(begin); w.Code != 503 || took != checkTimeout {
 			t.Errorf("%d after %v", w.Code, took)
 		}
@@ -78,8 +83,9 @@ func TestProfiles(t *testing.T) {
 		"/debug/pprof/goroutine?debug=1": "goroutine profile: total",
 		"/debug/pprof/heap?gc=1&debug=1": "# HeapAlloc = ",
 	} {
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		r, w := httptest.NewRequest("GET", path, nil), httptest.NewRecorder()
+		r.Host = "127.0.0.1"
+		handler.ServeHTTP(w, r)
 		if w.Code != 200 || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %d %q", path, w.Code, w.Body)
 		}
@@ -91,19 +97,17 @@ func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		slow := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end })
-		handler := NewHandler(Parts{Page: slow, Metrics: slow})
+		handler := NewHandler(Parts{Page: says("page"), Metrics: slow})
 		ask := func(path string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 			return w
 		}
-		for path, most := range map[string]int{"/topics": maxPages, "/metrics": maxScrapes} {
-			for range most {
-				go ask(path)
-			}
+		for range maxScrapes {
+			go ask("/metrics")
 		}
 		synctest.Wait()
-		for path, want := range map[string]int{"/": 503, "/metrics": 503, "/healthz": 200, "/readyz": 200} {
+		for path, want := range map[string]int{"/": 200, "/metrics": 503, "/healthz": 200, "/readyz": 200} {
 			if w := ask(path); w.Code != want {
 				t.Errorf("%s: %d, want %d", path, w.Code, want)
 			} else if want == 503 && w.Header().Get("Retry-After") == "" {
@@ -112,7 +116,7 @@ func TestBounds(t *testing.T) {
 		}
 		close(end)
 		synctest.Wait()
-		if w := ask("/"); w.Code != 200 {
+		if w := ask("/metrics"); w.Code != 200 {
 			t.Errorf("when there is room again: %d", w.Code)
 		}
 	})

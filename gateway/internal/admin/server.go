@@ -19,8 +19,8 @@ const (
 	requestTimeout = 5 * time.Second
 	answerTimeout  = requestTimeout + checkTimeout
 	maxHeader      = 8 << 10
-	// maxConns is how many connections are open at a time; more wait until the kernel's queue is full.
-	maxConns = 256
+	// idleTimeout is how long a connection may wait for the next request: longer than the page does.
+	idleTimeout = 10 * time.Second
 )
 
 // Server serves a handler until it is stopped.
@@ -50,7 +50,7 @@ func newServer(handler http.Handler, log *slog.Logger) *Server {
 	s := &Server{handler: handler, ctx: ctx, cancel: cancel, served: make(chan error, 1)}
 	s.http = http.Server{
 		Handler: http.HandlerFunc(s.serve), MaxHeaderBytes: maxHeader,
-		ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: time.Minute,
+		ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
@@ -58,8 +58,10 @@ func newServer(handler http.Handler, log *slog.Logger) *Server {
 }
 
 func (s *Server) start(listener net.Listener, log *slog.Logger) {
+	bounded := bound(listener, maxConns)
+	s.http.ConnState = bounded.note
 	go func() {
-		err := s.http.Serve(&boundedListener{Listener: listener, slots: make(chan struct{}, maxConns), closed: s.ctx.Done()})
+		err := s.http.Serve(bounded)
 		if !errors.Is(err, http.ErrServerClosed) {
 			log.Error("operators are not served any more", "err", err)
 		}
@@ -93,36 +95,4 @@ func (s *Server) Stop() error {
 		return fmt.Errorf("admin: serve: %w", err)
 	}
 	return closed
-}
-
-// boundedListener has so many connections open at a time as there are slots.
-type boundedListener struct {
-	net.Listener
-	slots  chan struct{}
-	closed <-chan struct{} // before the listener is
-}
-
-func (l *boundedListener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &boundedConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-type boundedConn struct {
-	net.Conn
-	release func()
-}
-
-func (c *boundedConn) Close() error {
-	err := c.Conn.Close()
-	c.release()
-	return err
 }

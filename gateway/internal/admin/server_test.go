@@ -108,31 +108,3 @@ func TestDeadlines(t *testing.T) {
 		}
 	}
 }
-
-// One connection too many waits until another has gone, and keeps nobody from stopping.
-func TestConnections(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	l := listen(t)
-	s := Start(l, NewHandler(Parts{}), slog.New(slog.DiscardHandler))
-	var conns []net.Conn
-	for range maxConns {
-		conn, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		conns = append(conns, conn)
-	}
-	answered := make(chan int, 1)
-	go func() {
-		status, _ := get(t, l, "/healthz")
-		answered <- status
-	}()
-	conns[0].Close()
-	if status := <-answered; status != 200 {
-		t.Errorf("%d", status)
-	}
-	if err := s.Stop(); err != nil {
-		t.Error(err)
-	}
-}

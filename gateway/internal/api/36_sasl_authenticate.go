@@ -53,7 +53,6 @@ func (a *API) login(ctx context.Context, conn *server.Conn, s *sasl.Session, req
 	ctx, cancel := a.parked(ctx) // an Iggy that hangs must not hold up a stop
 	defer cancel()
 	p, err := a.Logins.Login(ctx, clientAddr(conn), req.SASLAuthBytes, s.Holder())
-	a.counts.login(err)
 	switch {
 	case errors.Is(err, sasl.ErrRefused):
 		s.Take(sasl.Rejected, time.Now())

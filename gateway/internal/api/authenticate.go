@@ -4,6 +4,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -48,12 +49,13 @@ func outOfTurn(v sasl.Verdict, req kmsg.Request) (server.Reply, error) {
 	if v == sasl.Decline {
 		return illegalState(req), nil
 	}
-	err := fmt.Errorf("api: %s v%d is out of turn", kmsg.NameForKey(req.Key()), req.GetVersion())
+	err := fmt.Errorf("api: %s v%d is out of turn: the client has not logged in (security.protocol SASL_SSL or SASL_PLAINTEXT)",
+		kmsg.NameForKey(req.Key()), req.GetVersion())
 	switch v {
 	case sasl.Illegal:
 		return illegalState(req).ThenClose(server.Unauthenticated, err), nil
 	case sasl.Expire:
-		return server.Reply{}, server.Closes(server.SessionExpired, err)
+		return server.Reply{}, server.Closes(server.SessionExpired, errors.New("api: the client has not logged in again in time"))
 	}
 	return server.Reply{}, server.Closes(server.Unauthenticated, err)
 }

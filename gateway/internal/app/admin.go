@@ -45,9 +45,8 @@ type operated struct {
 	server              *server.Server
 	seen                *overview.Source
 	logins              *sasl.Gate // nil: nobody has to log in
-	checks              []admin.Check
+	readiness           *admin.Readiness
 	meters              http.Handler
-	stopping            <-chan struct{} // closed when the gateway begins to shut down
 	now                 func() time.Time
 	log                 *slog.Logger
 }
@@ -60,14 +59,14 @@ func (o operated) serve(l net.Listener) (stop func() error, err error) {
 	}
 	endLogins := func() {}
 	if o.logins != nil {
-		page.Login = statuspage.NewLogin(o.logins)
+		page.Login = statuspage.NewLogin(o.logins, o.log)
 		endLogins = page.Login.Close
 		if !isLoopback(l.Addr()) {
 			o.log.Warn("passwords for the status page cross the network in the clear: put a proxy with TLS in front of IGGY_KAFKA_ADMIN_ADDR", "addr", o.cfg.AdminAddr)
 		}
 	}
 	operators := admin.Start(l, admin.NewHandler(admin.Parts{
-		Checks: o.checks, Stopping: o.stopping, Page: statuspage.New(page), Metrics: o.meters, Profiles: o.cfg.AdminPprof,
+		Readiness: o.readiness, Page: statuspage.New(page), Metrics: o.meters, Profiles: o.cfg.AdminPprof, Hosts: page.Hosts,
 	}), o.log)
 	o.log.Info("serving operators", "addr", l.Addr().String())
 	return func() error {
@@ -98,7 +97,7 @@ func (o operated) page() (statuspage.Config, error) {
 	}
 	return statuspage.Config{
 		Gateway: about, Settings: settings, APIs: newTable(o.cfg).APIs(), Snapshot: o.seen.Snapshot, Connections: o.server.Connections,
-		Stopping: o.stopping, Now: o.now, Hosts: hosts,
+		Readiness: o.readiness.Ask, Now: o.now, Hosts: hosts,
 	}, nil
 }
 
@@ -113,13 +112,13 @@ func isLoopback(addr net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// readiness lists what the gateway needs to serve its clients. The texts name no address: anybody may read them.
-func readiness(b *bridge.Bridge, remembered *state.State) []admin.Check {
-	checks := []admin.Check{{Name: "consumer groups", Ready: func(context.Context) error { return remembered.Ready() }}}
+// checks lists what the gateway needs to serve its clients. The texts name no address: anybody may read them.
+func checks(b *bridge.Bridge, remembered *state.State) []admin.Check {
+	all := []admin.Check{{Name: "consumer groups", Ready: func(context.Context) error { return remembered.Ready() }}}
 	if b == nil {
-		return checks
+		return all
 	}
-	return append(checks, admin.Check{Name: "iggy", Ready: func(ctx context.Context) error {
+	return append(all, admin.Check{Name: "iggy", Ready: func(ctx context.Context) error {
 		if _, err := b.Topics(ctx); err != nil {
 			return errors.New("does not answer")
 		}

@@ -108,7 +108,13 @@ func TestStatusPage(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			admin := freeAddr(t)
-			addr, stop := start(t, load(t, append(test.settings, "IGGY_KAFKA_ADMIN_ADDR="+admin, "IGGY_KAFKA_INSTANCE_ID=7")...))
+			cfg := load(t, append(test.settings, "IGGY_KAFKA_ADMIN_ADDR="+admin, "IGGY_KAFKA_INSTANCE_ID=7")...)
+			addr, stop := start(t, cfg)
+			ready := "200 consumer groups: ok\n"
+			if cfg.BridgeEnabled {
+				ready += "iggy: ok\n"
+			}
+			awaitAnswer(t, admin, ready) // before, nothing is known of groups
 			if status, _ := askPage(t, admin, "/", "", ""); (status == http.StatusUnauthorized) != test.guarded || status != http.StatusOK && !test.guarded {
 				t.Errorf("without a login: %d", status)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
@@ -52,7 +53,11 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 	if err := logStart(cfg, log); err != nil {
 		return err
 	}
-	defer func(began time.Time) { log.Info("stopped", "after", time.Since(began).Round(time.Millisecond)) }(time.Now())
+	defer func(began time.Time) {
+		if err == nil { // else the error is the last word
+			log.Info("stopped", "after", time.Since(began).Round(time.Millisecond))
+		}
+	}(time.Now())
 	// The ports are taken first: nothing else should start when another process has one of them.
 	doors, err := listen(ctx, cfg)
 	if err != nil {
@@ -112,18 +117,23 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 	case err != nil:
 		return err
 	}
-	defer func() { err = errors.Join(err, remembered.Stop()) }()
+	defer func() {
+		if failed := remembered.Stop(); failed != nil {
+			err = errors.Join(err, stateMistake(cfg, failed))
+		}
+	}()
 	loaded := progress(ctx, remembered.Groups.Loaded(), log, "loading the state of the consumer groups", func() []any {
 		messages, bytes := remembered.Read()
-		return []any{"messages", messages, "bytes", bytes}
+		return []any{"messages", messages, "bytes", bytes, "state", remembered.Ready()}
 	})
 	defer loaded()
 
 	stopping, stop := context.WithCancel(ctx) // also when it is not asked to
 	defer stop()
-	checks := readiness(b, remembered)
+	ready := admin.NewReadiness(checks(b, remembered), stopping.Done())
+	warnOfSettings(cfg, log)
 	seen := newOverview(b, remembered)
-	meters := newMetrics(cfg, cfg.Build, checks, b, remembered, seen, log)
+	meters := newMetrics(cfg, cfg.Build, ready, b, remembered, seen, log)
 
 	var copies api.Mirror
 	if cfg.NativeOffsetMirror {
@@ -135,6 +145,7 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 
 	logins := openGate(cfg, directory, log)
 	if logins != nil {
+		meters.Watch(metrics.Logins(logins))
 		defer logins.Close()
 	}
 
@@ -145,7 +156,7 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 	if adminListener != nil {
 		stopOperators, err := operated{
 			cfg: cfg, build: cfg.Build, clusterID: clusterID, iggyAddr: iggyAddr, doors: doors, server: srv, seen: seen, logins: logins,
-			checks: checks, meters: meters.Handler(), stopping: stopping.Done(), now: now, log: log,
+			readiness: ready, meters: meters.Handler(), now: now, log: log,
 		}.serve(adminListener)
 		if err != nil {
 			return err
@@ -164,7 +175,7 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 	case <-remembered.Failed():
 		log.Error("shutting down: the state of the consumer groups cannot be loaded")
 	case <-ctx.Done():
-		log.Info("shutting down", "drain", cfg.ShutdownDrainTimeout)
+		log.Info("shutting down", "why", context.Cause(ctx), "drain", cfg.ShutdownDrainTimeout)
 	}
 	stop()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.ShutdownDrainTimeout)

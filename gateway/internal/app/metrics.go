@@ -17,12 +17,12 @@ import (
 
 // newMetrics counts what the gateway does, if there is somebody to ask for it: nil when operators are not served. Of parts that
 // start later it is told by its Watch.
-func newMetrics(cfg config.Config, build buildinfo.Info, checks []admin.Check, b *bridge.Bridge, remembered *state.State, seen *overview.Source, log *slog.Logger) *metrics.Metrics {
+func newMetrics(cfg config.Config, build buildinfo.Info, ready *admin.Readiness, b *bridge.Bridge, remembered *state.State, seen *overview.Source, log *slog.Logger) *metrics.Metrics {
 	if cfg.AdminAddr == "" {
 		return nil
 	}
 	m := metrics.New(build, newTable(cfg), log)
-	m.Watch(metrics.Checks(checks), metrics.State(remembered), metrics.Groups(seen.Snapshot))
+	m.Watch(metrics.Readiness(ready), metrics.State(remembered), metrics.Groups(seen.Snapshot))
 	if b != nil {
 		m.Watch(metrics.Bridge(b))
 	}

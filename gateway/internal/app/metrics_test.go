@@ -126,7 +126,7 @@ func TestScrape(t *testing.T) {
 		`iggy_kafka_response_bytes_total{api="OffsetForLeaderEpoch"}`:                                          47,
 		`iggy_kafka_connections_closed_total{cause="bad_length"}`:                                              1,
 		`iggy_kafka_consumer_groups{state="Stable"}`:                                                           1,
-		`iggy_kafka_consumer_group_members{group="readers"}`:                                                   1,
+		`iggy_kafka_consumer_group_members{group="readers",state="Stable"}`:                                    1,
 		`iggy_kafka_consumer_group_lag{group="readers",partition="0",topic="orders"}`:                          2,
 		`iggy_kafka_consumer_group_rebalances_total`:                                                           1,
 		`iggy_kafka_state_log_loaded`:                                                                          1,
@@ -137,10 +137,10 @@ func TestScrape(t *testing.T) {
 	client.Close()
 	missing.Close()
 	awaitValues(t, admin, map[string]float64{
-		"iggy_kafka_connections":                             0,
-		`iggy_kafka_consumer_groups{state="Empty"}`:          1,
-		`iggy_kafka_consumer_groups{state="Stable"}`:         0,
-		`iggy_kafka_consumer_group_members{group="readers"}`: 0,
+		"iggy_kafka_connections":                                           0,
+		`iggy_kafka_consumer_groups{state="Empty"}`:                        1,
+		`iggy_kafka_consumer_groups{state="Stable"}`:                       0,
+		`iggy_kafka_consumer_group_members{group="readers",state="Empty"}`: 0,
 	})
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -77,11 +77,28 @@ func iggyMistake(cfg config.Config, addr string, err error) error {
 		m.Do = "make the stream in iggy, or correct the topic map: the gateway makes the default stream only"
 	case bridge.IsUnauthorized(err):
 		m.What = fmt.Sprintf("iggy at %s: the user %q lacks a permission: %v", addr, cfg.IggyUsername, strings.TrimPrefix(err.Error(), "bridge: "))
-		m.Do = "give it the permissions that docs/running-with-iggy.md lists"
+		m.Do = permissionsNeeded(cfg)
 	default:
 		m.What, m.Do = unreachable(cfg, addr, err)
 	}
 	return m
+}
+
+// stateMistake is what it means that the gateway cannot use the topic of its state.
+func stateMistake(cfg config.Config, err error) error {
+	if !bridge.IsUnauthorized(err) {
+		return fmt.Errorf("app: %w", err)
+	}
+	return &Mistake{
+		What: fmt.Sprintf("iggy does not let the user %q make or use the topic %q, in which the gateway keeps its state", cfg.IggyUsername, cfg.StateTopic),
+		Do:   permissionsNeeded(cfg), Err: err,
+	}
+}
+
+// permissionsNeeded are those that the gateway's own user must have in Iggy.
+func permissionsNeeded(cfg config.Config) string {
+	return fmt.Sprintf("give it in iggy: read streams, read topics, poll messages and send messages; and manage streams and topics, unless the stream %q and the topic %q in it are there already",
+		cfg.IggyStream, cfg.StateTopic)
 }
 
 // unreachable says why there is no way to Iggy.

@@ -53,7 +53,11 @@ func logIggy(ctx context.Context, cfg config.Config, addr string, b *bridge.Brid
 	asked := now()
 	s, err := b.ServerStats(ctx)
 	if err != nil { // a user needs no such permission
-		log.Info("connected to iggy", append(attrs, "version", "unknown", "why", err)...)
+		why := err.Error()
+		if bridge.IsUnauthorized(err) {
+			why = "the user may not read servers"
+		}
+		log.Info("connected to iggy", append(attrs, "version", "unknown", "why", why)...)
 		return
 	}
 	log.Info("connected to iggy", append(attrs, "version", s.ServerVersion)...)
@@ -63,6 +67,25 @@ func logIggy(ctx context.Context, cfg config.Config, addr string, b *bridge.Brid
 	if ahead := time.UnixMicro(int64(s.StartTime + s.RunTime)).Sub(asked); ahead.Abs() > clockTolerance {
 		log.Warn("iggy's clock and the gateway's are far apart", "iggy_ahead", ahead.Round(time.Second),
 			"what_to_do", "have both machines follow a time server (NTP): records are kept and found by iggy's time")
+	}
+}
+
+// warnOfSettings warns of what is right and dangerous.
+func warnOfSettings(cfg config.Config, log *slog.Logger) {
+	if !cfg.BridgeEnabled {
+		log.Warn("nothing is stored: IGGY_KAFKA_BRIDGE_ENABLED=false", "what_to_do", "leave it out, but for looking at protocols")
+	}
+	if cfg.Embedded && cfg.DefaultPassword() && !config.LoopbackAddr(cfg.EmbeddedAddr) {
+		log.Warn("other machines reach the embedded iggy, whose root user has the password that everybody knows", "addr", cfg.EmbeddedAddr,
+			"what_to_do", "set IGGY_KAFKA_IGGY_PASSWORD or IGGY_KAFKA_IGGY_PASSWORD_FILE")
+	}
+	if cfg.Embedded && cfg.DefaultPassword() && cfg.SASLEnabled {
+		log.Warn("clients may log in as iggy's root user with the password that everybody knows",
+			"what_to_do", "set IGGY_KAFKA_IGGY_PASSWORD or IGGY_KAFKA_IGGY_PASSWORD_FILE")
+	}
+	if cfg.AdminAddr != "" && !cfg.SASLEnabled && !config.LoopbackAddr(cfg.AdminAddr) {
+		log.Warn("other machines reach the status page and the metrics, without a login", "addr", cfg.AdminAddr,
+			"what_to_do", "keep IGGY_KAFKA_ADMIN_ADDR to addresses that only operators reach, or set IGGY_KAFKA_SASL_ENABLED")
 	}
 }
 

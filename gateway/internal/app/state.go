@@ -5,7 +5,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -30,7 +29,7 @@ func startState(ctx context.Context, cfg config.Config, b *bridge.Bridge, log *s
 		Logger:     log,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("app: %w", err)
+		return nil, stateMistake(cfg, err)
 	}
 	return s, nil
 }

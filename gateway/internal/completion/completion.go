@@ -70,7 +70,7 @@ func Script(shell string, model *kong.Application, own map[string]*kong.Applicat
 func flags(node *kong.Node) (flags []flag) {
 	for _, f := range node.Flags {
 		value := flag{Name: f.Name, Help: brief(f.Help), Bool: f.IsBool()}
-		value.File = strings.HasSuffix(f.Name, "-file") || f.Tag.Get("rule") == "path"
+		value.File = strings.HasSuffix(f.Name, "-file") || strings.HasSuffix(f.Name, "-path") || strings.HasSuffix(f.Name, "-dir")
 		if words := f.Tag.Get("oneof"); words != "" {
 			value.Words = strings.Split(words, ",")
 		}

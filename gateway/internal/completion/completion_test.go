@@ -23,6 +23,9 @@ func shell(t *testing.T, name string) (path, script string) {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
+		if os.Getenv("REQUIRE_"+strings.ToUpper(name)) == "true" {
+			t.Fatal(err)
+		}
 		t.Skip(err)
 	}
 	model, err := config.Model()
@@ -81,6 +84,8 @@ func cases() []struct {
 		{[]string{"--tls-cert-file", "gate"}, "gateway.pem gateway.key"},
 		{[]string{"doctor", "--password-file", "gateway.p"}, "gateway.pem"},
 		{[]string{"--bind-addr", "doc"}, ""},
+		{[]string{"--log-level", "w"}, "warn"},
+		{[]string{"--topic-map-path", "gateway.k"}, "gateway.key"},
 	}
 }
 

@@ -67,7 +67,7 @@ func (c Config) PrintCheck(w io.Writer) error {
 	advertised := func(addr, host string, port int32) {
 		say("clients connect to %s and are told to connect to %s", addr, net.JoinHostPort(host, strconv.Itoa(int(port))))
 	}
-	say("the settings, of which %d are not at their defaults", len(changed))
+	say("the settings; not at their defaults: %d", len(changed))
 	for _, s := range changed {
 		fmt.Fprintf(&text, "      %s=%s\n", s.Variable, s.Value)
 	}

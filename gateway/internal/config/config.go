@@ -149,10 +149,10 @@ type Config struct {
 	ProduceSessions    int           `default:"256" range:"0-65536" group:"Iggy" help:"Most connections to Iggy that carry writes, of all users together; who finds none free waits for one. 0 is one for all, where clients do not authenticate."`
 	ProduceSessionIdle time.Duration `name:"produce-session-idle-secs" default:"600" range:"1-86400" unit:"s" group:"Iggy" help:"When such a connection is closed for lack of use."`
 
-	AdminAddr  string `default:"127.0.0.1:9094" rule:"address-or-none" group:"Admin" help:"Host and port where /healthz and /readyz answer over HTTP; empty: nowhere."`
+	AdminAddr  string `default:"127.0.0.1:9094" rule:"address-or-none" group:"Admin" help:"Host and port of the status page, of /metrics for Prometheus, and of /healthz and /readyz, over HTTP; empty: nowhere."`
 	AdminPprof bool   `default:"false" group:"Admin" help:"Answer /debug/pprof/ there as well: profiles of the gateway, its memory and goroutines."`
 
-	LogLevel  slog.Level `default:"info" group:"Log" help:"Least level of the lines that are logged: debug, info, warn or error."`
+	LogLevel  slog.Level `default:"info" oneof:"debug,info,warn,error" group:"Log" help:"Least level of the lines that are logged: debug, info, warn or error."`
 	LogFormat string     `default:"text" oneof:"text,json" group:"Log" help:"Form of the log lines."`
 
 	// Names says where each topic lives, by the topic map or else by IggyStream.

@@ -24,7 +24,7 @@ func (c Config) Settings() ([]topicconfig.Setting, error) {
 			continue
 		}
 		s := topicconfig.Setting{Name: variable(flag.Name), Value: format(flag.Value), Type: typeOf(flag.Target), Doc: flag.Help}
-		s.Default, s.Secret = s.Value == flag.Default, s.Type == topicconfig.Password
+		s.Default, s.Secret = s.Value == flag.Default || c.follows(flag.Name, s.Value), s.Type == topicconfig.Password
 		if s.Secret {
 			s.Value = ""
 		}

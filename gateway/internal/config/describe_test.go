@@ -45,6 +45,7 @@ func TestSettings(t *testing.T) {
 		"IGGY_KAFKA_LOG_LEVEL":         {Value: "warn", Type: topicconfig.String},
 		"IGGY_KAFKA_EMBEDDED":          {Value: "false", Type: topicconfig.Boolean, Default: true},
 		"IGGY_KAFKA_INSTANCE_ID":       {Value: "0", Type: topicconfig.Int, Default: true},
+		"IGGY_KAFKA_ADVERTISED_HOST":   {Value: "127.0.0.1", Type: topicconfig.String, Default: true}, // as that of the address
 		"IGGY_KAFKA_READ_TIMEOUT_SECS": {Value: "15", Type: topicconfig.Long, Default: true},
 	} {
 		got := told[name]

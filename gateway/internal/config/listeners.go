@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 
@@ -81,6 +82,26 @@ func completeTLS(c *Config, given map[string]bool, sound func(...string) bool) (
 		if set.value != "" && (set.needs != cert || c.TLSCertFile == "") {
 			fault(set.flag, set.value, "needs "+variable(set.needs))
 		}
+		if _, err := os.Stat(set.value); set.value != "" && set.flag != tlsListener.bind && err != nil {
+			fault(set.flag, set.value, err.Error())
+		}
+	}
+	return faults
+}
+
+// checkPorts finds listeners that would take each other's port.
+func checkPorts(c *Config, sound func(...string) bool) (faults Faults) {
+	taken := map[string]string{}
+	for _, l := range []struct{ flag, addr string }{
+		{mainListener.bind, c.BindAddr}, {tlsListener.bind, c.TLSBindAddr}, {"admin-addr", c.AdminAddr}, {"embedded-addr", c.EmbeddedAddr},
+	} {
+		if _, port, _ := net.SplitHostPort(l.addr); !sound(l.flag) || l.addr == "" || port == "0" || l.flag == "embedded-addr" && !c.Embedded {
+			continue
+		}
+		if other, twice := taken[l.addr]; twice {
+			faults = append(faults, Fault{variable(l.flag), l.addr, "the address of " + variable(other) + " as well: each needs a port of its own"})
+		}
+		taken[l.addr] = l.flag
 	}
 	return faults
 }
@@ -97,6 +118,13 @@ func (c Config) PlainListener() bool { return c.TLSCertFile == "" || c.TLSBindAd
 func wildcard(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "" || err == nil && addr.IsUnspecified()
+}
+
+// LoopbackAddr tells whether only this machine reaches a listener on addr.
+func LoopbackAddr(addr string) bool {
+	host, _, _ := net.SplitHostPort(addr)
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // Local is the address by which a client on the same machine reaches a listener on addr.

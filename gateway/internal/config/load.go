@@ -20,7 +20,23 @@ import (
 // [*Help] when the arguments ask for it.
 func Load(args, environ []string) (Config, error) {
 	l := loader{env: variables(environ)}
+	if len(args) == 1 { // what other programs understand, too
+		switch args[0] {
+		case "--version":
+			args = []string{string(Version)}
+		case "help":
+			args = []string{"--help"}
+		}
+	}
 	return l.load(args)
+}
+
+// missingValue is what the parser says of a flag at the end that needs a value.
+var missingValue = regexp.MustCompile(`expected \S+ value( value)?( but got "EOL" \(<EOL>\))?$`)
+
+// Explain puts what is wrong with the arguments of a command line into words.
+func Explain(err error, help string) string {
+	return missingValue.ReplaceAllString(err.Error(), "needs a value") + "; " + help + " --help lists commands and flags"
 }
 
 // loader gathers what one call of Load finds.
@@ -93,7 +109,7 @@ func (l *loader) load(args []string) (Config, error) {
 		return Config{}, &Help{Text: usage.String()}
 	}
 	if err != nil {
-		l.faults = append(l.faults, Fault{Reason: err.Error()})
+		l.faults = append(l.faults, Fault{Reason: Explain(err, Program)})
 		// The variables are read all the same: whoever repairs the arguments should not meet a second list. But they are
 		// not held against each other: what one of them lacks may be in the arguments.
 		if _, err = parser.Parse(nil); err != nil {

@@ -32,6 +32,7 @@ func complete(c *Config, given map[string]bool, before Faults) Faults {
 	}
 	faults = append(faults, completeListener(mainListener, c.BindAddr, &c.AdvertisedHost, &c.AdvertisedPort, given, sound)...)
 	faults = append(faults, completeTLS(c, given, sound)...)
+	faults = append(faults, checkPorts(c, sound)...)
 
 	for _, part := range []struct {
 		flag string
@@ -94,7 +95,16 @@ func complete(c *Config, given map[string]bool, before Faults) Faults {
 		fault("iggy-tls-ca-file", c.IggyTLSCAFile, err.Error())
 	}
 	faults = append(faults, completeNames(c)...)
-	return append(faults, completePassword(c, given, sound("embedded", "bridge-enabled"))...)
+	faults = append(faults, completePassword(c, given, sound("embedded", "bridge-enabled"))...)
+	if c.Embedded { // Iggy's rules for who is made there
+		if n := len(c.IggyUsername); n > 0 && (n < 3 || n > 50) {
+			fault("iggy-username", c.IggyUsername, "the embedded server's user has a name of 3 to 50 bytes")
+		}
+		if n := len(c.IggyPassword); n > 0 && (n < 3 || n > 100) {
+			fault("iggy-password", mask, "the embedded server's user has a password of 3 to 100 bytes")
+		}
+	}
+	return faults
 }
 
 // IggyAuthorities are those that may have signed Iggy's certificate; nil: the system's.
@@ -147,6 +157,9 @@ func each(err error) []error {
 
 // embeddedPassword is that of the embedded server's user, if nobody gives it another.
 const embeddedPassword = "iggy"
+
+// DefaultPassword tells whether the password is the one that everybody knows.
+func (c Config) DefaultPassword() bool { return c.IggyPassword == embeddedPassword }
 
 // completePassword finds the password: given, in a file, or the embedded server's own. That none was given is a fault only
 // where it is known that one is needed.

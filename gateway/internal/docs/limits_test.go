@@ -10,11 +10,15 @@ import (
 	"testing"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/quotas"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
 )
 
-const limits = "../../../docs/limits.md"
+const (
+	limits     = "../../../docs/limits.md"
+	operations = "../../../docs/operations.md"
+)
 
 // TestLimits: the numbers that the page gives are those of the code.
 func TestLimits(t *testing.T) {
@@ -43,6 +47,18 @@ func TestLimits(t *testing.T) {
 		if !found {
 			t.Errorf("no row begins with %q", row.begins)
 		}
+	}
+}
+
+// TestMemory: what operations.md says of memory under load is what the budgets come to.
+func TestMemory(t *testing.T) {
+	cfg, err := config.Load(nil, []string{"IGGY_KAFKA_EMBEDDED=true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := cfg.FrameBudget + cfg.DecodeBudget + cfg.DecodeBudget/5*4 + cfg.ResponseBudget
+	if words := strconv.FormatInt(sum>>20, 10) + " MiB by default"; !strings.Contains(read(t, operations), words) {
+		t.Errorf("%s does not say %q", operations, words)
 	}
 }
 

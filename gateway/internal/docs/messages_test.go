@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
 
 const (
@@ -53,6 +55,16 @@ func TestMessages(t *testing.T) {
 	}
 	if quotations == 0 {
 		t.Error("the page quotes nothing")
+	}
+}
+
+// TestCloseCauses: the page says what each cause means.
+func TestCloseCauses(t *testing.T) {
+	page := read(t, troubleshooting)
+	for cause := server.CloseCause(1); !strings.HasPrefix(cause.String(), "cause_"); cause++ {
+		if !strings.Contains(page, "`"+cause.String()+"`") {
+			t.Errorf("%s does not explain %v", troubleshooting, cause)
+		}
 	}
 }
 

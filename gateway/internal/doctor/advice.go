@@ -39,9 +39,11 @@ func advice(err *kerr.Error) string {
 		return "There is no such topic: make it, or leave --topic out."
 	case kerr.InvalidTimestamp:
 		return "This machine's clock is far off the server's: have both follow a time server (NTP)."
-	case kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.RequestTimedOut, kerr.NetworkException, kerr.CoordinatorNotAvailable,
-		kerr.CoordinatorLoadInProgress, kerr.NotController:
+	case kerr.NotLeaderForPartition, kerr.LeaderNotAvailable, kerr.RequestTimedOut, kerr.NetworkException, kerr.CoordinatorNotAvailable:
 		return adviceSlow
+	case kerr.CoordinatorLoadInProgress, kerr.NotController:
+		return "The gateway has not loaded its state, which takes a while after its start, or another gateway has taken it over: its admin listener says " +
+			"which at /readyz, its log why."
 	case kerr.NotCoordinator:
 		return "Another gateway has taken the groups over: only one may run in front of an Iggy. Look at its log."
 	case kerr.NotEnoughReplicas, kerr.NotEnoughReplicasAfterAppend:

@@ -24,7 +24,7 @@ const adviceAdvertised = "A client uses the bootstrap address only to ask where 
 // advertised visits every broker where the cluster says that it is, and looks whether it is of the same cluster.
 func (e *examination) advertised(ctx context.Context) finding {
 	cluster := e.bootstrap.cluster
-	troubles := make([]string, len(cluster.Brokers))
+	troubles := make([]finding, len(cluster.Brokers))
 	var group errgroup.Group
 	group.SetLimit(visitsAtOnce)
 	var places []string
@@ -41,15 +41,20 @@ func (e *examination) advertised(ctx context.Context) finding {
 	}
 	_ = group.Wait() // there are no errors
 	var found []string
+	advice := adviceAdvertised + "here " + e.bootstrap.address() + " answers."
 	for i, trouble := range troubles {
-		if trouble != "" {
-			found = append(found, "clients are told to connect to "+places[i]+" for broker "+strconv.Itoa(int(cluster.Brokers[i].NodeID))+", but "+trouble)
+		if trouble.Status != Failed {
+			continue
+		}
+		found = append(found, "clients are told to connect to "+places[i]+" for broker "+strconv.Itoa(int(cluster.Brokers[i].NodeID))+", but "+trouble.Found)
+		if trouble.Advice == adviceOwnUser { // which is no mistake of the address's
+			advice = adviceOwnUser
 		}
 	}
 	told := strings.Join(places, ", ")
 	switch {
 	case len(found) > 0:
-		return failed(strings.Join(found, "; "), adviceAdvertised+"here "+e.bootstrap.address()+" answers.")
+		return failed(strings.Join(found, "; "), advice)
 	case e.onlyHere():
 		return warning("clients are told to connect to "+told+", which only this machine understands as this server",
 			"Before clients elsewhere use it: "+adviceAdvertised+"localhost is every machine's own.")
@@ -62,17 +67,18 @@ func advertisedAddress(b *kmsg.MetadataResponseBroker) string {
 	return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
 }
 
-// elsewhere says what is wrong with a broker at an address; empty: nothing.
-func (e *examination) elsewhere(ctx context.Context, place, cluster string) string {
+// elsewhere has failed if something is wrong with a broker at an address.
+func (e *examination) elsewhere(ctx context.Context, place, cluster string) finding {
 	v := newVisit(&e.Options, place)
 	defer v.close()
-	if f := v.travel(ctx); f.Status == Failed {
-		return f.Found
+	f := v.travel(ctx)
+	if f.Status == Failed {
+		return f
 	}
 	if id := *v.cluster.ClusterID; id != cluster {
-		return "there another cluster answers: " + shown(id) + ", not " + shown(cluster)
+		return failed("there another cluster answers: "+shown(id)+", not "+shown(cluster), "")
 	}
-	return ""
+	return f
 }
 
 // onlyHere says whether a server that was not reached by a loopback address advertises one.

@@ -83,7 +83,7 @@ func Command(ctx context.Context, args, environ []string, version string, stdout
 		return true, err
 	}
 	if err != nil {
-		return false, &Usage{err}
+		return false, &Usage{errors.New(config.Explain(err, config.Program+" doctor"))}
 	}
 	o, err := line.options(environ)
 	if err != nil {
@@ -147,7 +147,7 @@ func settled(environ []string) (Target, error) {
 		t.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	if cfg.SASLEnabled {
-		t.User, t.Password = cfg.IggyUsername, cfg.IggyPassword
+		t.User, t.Password, t.Own = cfg.IggyUsername, cfg.IggyPassword, true
 	}
 	return t, checkAddress(t.Address)
 }
@@ -158,7 +158,7 @@ func (a *arguments) override(t *Target) {
 		t.Admin = a.Admin
 	}
 	if a.User != "" {
-		t.User, t.Password = a.User, ""
+		t.User, t.Password, t.Own = a.User, "", false
 	}
 }
 

@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -70,6 +71,9 @@ func Run(ctx context.Context, o Options, observe func(Step)) *Report {
 	for _, s := range e.steps() {
 		take(bounded, s)
 	}
+	if bounded.Err() != nil { // nobody can say that all is well
+		report.Healthy = false
+	}
 	// What was made is removed also when time is over.
 	take(context.WithoutCancel(ctx), step{"cleanup", nil, e.records.cleanUp})
 	e.bootstrap.close()
@@ -84,13 +88,41 @@ func (e *examination) take(ctx context.Context, s step) finding {
 	}
 	if ctx.Err() != nil {
 		e.unusable[s.name] = true
-		return skipped("no time was left for it (--timeout)")
+		return notTaken(ctx)
 	}
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, e.StepTimeout)
 	defer cancel()
 	f := s.run(ctx)
 	e.unusable[s.name] = f.Status == Failed
+	if f.Status == Failed && errors.Is(whole.Err(), context.Canceled) {
+		return notTaken(whole)
+	}
 	return f
+}
+
+// notTaken is a step for which no time is left.
+func notTaken(ctx context.Context) finding {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return skipped("the examination was broken off")
+	}
+	return skipped("no time was left for it (--timeout)")
+}
+
+// partingTime bounds how long a client is waited for that is closed: it may wait for a server that hangs.
+const partingTime = 3 * time.Second
+
+// part closes a client. One that does not end goes on by itself, in a process that is about to end.
+func part(closing func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		closing()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(partingTime):
+	}
 }
 
 // settings says what is examined.

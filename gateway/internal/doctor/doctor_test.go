@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -223,6 +224,57 @@ func TestBrokenOff(t *testing.T) {
 	steps := outcome(r)
 	if steps["produce"].Status != doctor.OK || steps["fetch"].Status != doctor.Skipped || steps["cleanup"].Status != doctor.OK {
 		t.Error(text(r))
+	}
+}
+
+// A gateway that hangs in the middle of it ends no step, and does not keep the doctor.
+func TestHangs(t *testing.T) {
+	var hung atomic.Bool
+	var behind atomic.Value // where the gateway is
+	front := listener(t, func(c net.Conn) {
+		g, err := net.Dial("tcp", behind.Load().(string))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		t.Cleanup(func() { g.Close() })
+		for from, to := range map[net.Conn]net.Conn{c: g, g: c} {
+			go func() {
+				for buf := make([]byte, 64<<10); ; {
+					n, err := from.Read(buf)
+					if err != nil || hung.Load() {
+						return
+					}
+					to.Write(buf[:n])
+				}
+			}()
+		}
+	})
+	_, port, _ := net.SplitHostPort(front)
+	behind.Store(gateway(t, "IGGY_KAFKA_ADVERTISED_PORT="+port).clients)
+	o := options(front)
+	o.StepTimeout = 3 * hasty
+	steps := outcome(doctor.Run(t.Context(), o, func(s doctor.Step) {
+		if s.Name == "topic" {
+			hung.Store(true)
+		}
+	}))
+	if steps["topic"].Status == doctor.OK && (steps["produce"].Status != doctor.Failed || steps["cleanup"].Status != doctor.Warning) {
+		t.Errorf("produce %+v, cleanup %+v", steps["produce"], steps["cleanup"])
+	}
+}
+
+// What comes from a server cannot do anything to a terminal.
+func TestTerminal(t *testing.T) {
+	o := options(closedPort(t))
+	o.Target.Admin = listener(t, func(c net.Conn) {
+		c.Read(make([]byte, 4096))
+		io.WriteString(c, "HTTP/1.1 404 \x1b]0;owned\x07\x1b[2J\r\nContent-Length: 0\r\n\r\n")
+		c.Close()
+	})
+	s := outcome(doctor.Run(t.Context(), o, quiet))["readiness"]
+	if s.Status != doctor.Failed || strings.ContainsAny(s.Found+s.Advice, "\x1b\x07") {
+		t.Errorf("%+v", s)
 	}
 }
 

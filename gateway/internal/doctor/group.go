@@ -24,7 +24,7 @@ func (r *records) group(ctx context.Context) finding {
 	if err != nil {
 		return r.trouble("starting a member of a group", err)
 	}
-	defer member.Close() // leaves
+	defer part(member.Close) // it leaves the group
 	began := time.Now()
 	got, err := next(ctx, member, func(got *kgo.Record) bool { return got.Partition == partition && got.Offset >= r.first })
 	if err != nil {

@@ -19,6 +19,9 @@ type Target struct {
 	// User and Password are for SASL/PLAIN; an empty user logs in nowhere.
 	User     string
 	Password config.Secret
+	// Own says that the user is the gateway's, which may do everything, and nobody that was named: without TLS it is not logged in
+	// with anywhere but on this machine.
+	Own bool
 	// Admin is host:port of the gateway's admin listener; empty: it is not looked at.
 	Admin string
 	// Origin says where all this is from, for who reads the report.

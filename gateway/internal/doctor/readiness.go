@@ -24,7 +24,8 @@ func (e *examination) readiness(ctx context.Context) finding {
 	if err != nil {
 		return failed("no address of an admin listener: "+cause(err), "Give --admin HOST:PORT.")
 	}
-	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: stay}
+	resp, err := client.Do(req)
 	if err != nil {
 		return failed("the admin listener does not answer: "+cause(err),
 			"Its address is IGGY_KAFKA_ADMIN_ADDR's, 127.0.0.1:9094 by default, which only the gateway's own machine reaches.")
@@ -37,9 +38,12 @@ func (e *examination) readiness(ctx context.Context) finding {
 	case resp.StatusCode == http.StatusServiceUnavailable:
 		return failed("the gateway is not ready: "+said, "If iggy does not answer: is it running, and at IGGY_KAFKA_IGGY_ADDR? The gateway's log says more.")
 	default:
-		return failed(fmt.Sprintf("%s/readyz answers %s", e.Target.Admin, resp.Status), "That is no gateway's admin listener.")
+		return failed(fmt.Sprintf("%s/readyz answers %s", e.Target.Admin, shown(resp.Status)), "That is no gateway's admin listener.")
 	}
 }
+
+// stay follows no redirection: what is elsewhere is no gateway's.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // clockTolerance is how far two clocks may differ that nobody has to look at.
 const clockTolerance = 5 * time.Second

@@ -52,7 +52,7 @@ func (r *records) newClient(more ...kgo.Opt) (*kgo.Client, error) {
 		kgo.SeedBrokers(t.Address), kgo.ClientID(clientID), kgo.SoftwareNameAndVersion(clientID, softwareVersion(r.Version)),
 		kgo.RetryTimeout(r.StepTimeout), kgo.DialTimeout(r.StepTimeout), kgo.RequestTimeoutOverhead(r.StepTimeout),
 		kgo.RecordDeliveryTimeout(r.StepTimeout), kgo.ProduceRequestTimeout(r.StepTimeout),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MetadataMinAge(100 * time.Millisecond), kgo.DisableClientMetrics(),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.AllowIdempotentProduceCancellation(), kgo.MetadataMinAge(100 * time.Millisecond), kgo.DisableClientMetrics(),
 	}, more...)
 	if t.TLS != nil {
 		opts = append(opts, kgo.DialTLSConfig(t.TLS))
@@ -119,11 +119,24 @@ func (r *records) findTopic(ctx context.Context) finding {
 func (r *records) produce(ctx context.Context) finding {
 	began := time.Now()
 	record := r.probe()
-	if err := r.client.ProduceSync(ctx, record).FirstErr(); err != nil {
+	if err := r.send(ctx, record); err != nil {
 		return r.trouble("writing a record to "+shown(r.topic), err)
 	}
 	r.first = record.Offset
 	return ok("a record, acknowledged as offset %d, in %v", record.Offset, Millis(time.Since(began)))
+}
+
+// send writes a record and waits until that is acknowledged, but no longer than ctx, which the client does not end a write for that
+// is on its way. After an error nobody may look at the record.
+func (r *records) send(ctx context.Context, record *kgo.Record) error {
+	acknowledged := make(chan error, 1)
+	r.client.Produce(ctx, record, func(_ *kgo.Record, err error) { acknowledged <- err })
+	select {
+	case err := <-acknowledged:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // probe is a record that is like no other.
@@ -170,7 +183,7 @@ func (r *records) rounds(ctx context.Context) (produced, fetched []time.Duration
 	for range r.Probes {
 		record := r.probe()
 		sent := time.Now()
-		if err := r.client.ProduceSync(ctx, record).FirstErr(); err != nil {
+		if err := r.send(ctx, record); err != nil {
 			return nil, nil, err
 		}
 		acknowledged := time.Now()
@@ -241,11 +254,13 @@ func (r *records) deleteTopic(ctx context.Context) error {
 }
 
 func (r *records) closeClients() {
-	for _, client := range []*kgo.Client{r.consumer, r.client} {
-		if client != nil {
-			client.Close()
+	part(func() {
+		for _, client := range []*kgo.Client{r.consumer, r.client} {
+			if client != nil {
+				client.Close()
+			}
 		}
-	}
+	})
 }
 
 // latency measures what every application waits for.

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -164,6 +165,9 @@ func (v *visit) login(ctx context.Context) finding {
 	if t.User == "" {
 		return skipped("no user was given (--user)")
 	}
+	if t.Own && t.TLS == nil && !onThisMachine(v.conn.RemoteAddr()) {
+		return failed("the password of the gateway's own user is not sent to "+shown(v.address())+" in the clear", adviceOwnUser)
+	}
 	shake, hands := kmsg.NewPtrSASLHandshakeRequest(), kmsg.NewPtrSASLHandshakeResponse()
 	shake.Mechanism = "PLAIN"
 	switch err := v.session.ask(ctx, shake, 1, hands); {
@@ -249,7 +253,25 @@ func (v *visit) within(ctx context.Context, ask func(context.Context) error) err
 	return ask(ctx)
 }
 
+// onThisMachine says whether an address is one of this machine's own.
+func onThisMachine(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	if tcp.IP.IsLoopback() {
+		return true
+	}
+	own, _ := net.InterfaceAddrs() // none, if they cannot be had
+	return slices.ContainsFunc(own, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(tcp.IP)
+	})
+}
+
 const (
+	adviceOwnUser = "Log in as a client does: --user NAME, and its password in KAFKA_PASSWORD or --password-file. Who advertises the wrong address would give " +
+		"this password away."
 	adviceNoLogin           = "Leave --user out, or give the gateway logins (IGGY_KAFKA_SASL_ENABLED=true)."
 	adviceClientCertificate = "Give --tls-cert-file and --tls-key-file, with a certificate of an authority that the server knows (IGGY_KAFKA_TLS_CLIENT_CA_FILE)."
 )

@@ -14,25 +14,22 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/mirror"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/sasl"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 )
 
-// checkTimeout is how long the readiness checks may take together, as for /readyz.
-const checkTimeout = 2 * time.Second
-
-// Checks tells whether the gateway is ready.
-func Checks(checks []admin.Check) Source {
+// Readiness tells whether the gateway is ready, in the words of /readyz.
+func Readiness(r *admin.Readiness) Source {
 	return func(ctx context.Context, e emitter, f *families) {
-		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-		defer cancel()
-		ready := true
-		for _, check := range checks {
-			ok := check.Ready(ctx) == nil
-			ready = ready && ok
-			e.is(f.check, ok, check.Name)
+		report, err := r.Ask(ctx)
+		if err != nil {
+			return // nobody waits any more
 		}
-		e.is(f.ready, ready)
+		for _, o := range report.Outcomes {
+			e.is(f.check, o.Err == nil, o.Name)
+		}
+		e.is(f.ready, report.Ready())
 	}
 }
 
@@ -46,6 +43,9 @@ func Server(s interface{ Stats() server.Stats }) Source { return stating(s, coll
 
 // API tells of what handlers count.
 func API(a interface{ Stats() api.Stats }) Source { return stating(a, collectAPI) }
+
+// Logins tells of SASL logins, those to the status page included.
+func Logins(g interface{ Stats() sasl.Stats }) Source { return stating(g, collectLogins) }
 
 // Bridge tells of the way to Iggy.
 func Bridge(b interface{ Stats() bridge.Stats }) Source { return stating(b, collectBridge) }
@@ -74,15 +74,18 @@ func collectServer(e emitter, f *families, s server.Stats) {
 func collectAPI(e emitter, f *families, s api.Stats) {
 	e.put(f.throttled, float64(s.ThrottledProduces), "Produce")
 	e.put(f.throttled, float64(s.ThrottledFetches), "Fetch")
-	e.put(f.logins, float64(s.LoginsAccepted), "accepted")
-	e.put(f.logins, float64(s.LoginsRefused), "refused")
-	e.put(f.logins, float64(s.LoginsUnavailable), "unavailable")
 	e.put(f.unmappable, float64(s.Unmappable))
 	e.put(f.sessions, float64(s.FetchSessions.Sessions))
 	e.put(f.sessionLimit, float64(s.FetchSessions.Limit))
 	e.put(f.sessionPartitions, float64(s.FetchSessions.Partitions))
 	e.put(f.sessionEvictions, float64(s.FetchSessions.Evicted))
 	collectBudget(e, f, "fetch", s.Fetching)
+}
+
+func collectLogins(e emitter, f *families, s sasl.Stats) {
+	e.put(f.logins, float64(s.Accepted), "accepted")
+	e.put(f.logins, float64(s.Refused), "refused")
+	e.put(f.logins, float64(s.Unavailable), "unavailable")
 }
 
 func collectBridge(e emitter, f *families, s bridge.Stats) {

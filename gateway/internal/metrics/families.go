@@ -69,7 +69,7 @@ func newFamilies() *families {
 
 	f.requests = f.counter("requests_total",
 		"Requests by how they ended: error is the first error code in the answer by Kafka's name, NONE, or "+
-			"connection_closed for those that got no answer.", "api", "version", "error")
+			"connection_closed for those without an answer, of which no code is known either.", "api", "version", "error")
 	f.requestBytes = f.counter("request_bytes_total", "Bytes of requests, before TLS.", "api")
 	f.responseBytes = f.counter("response_bytes_total", "Bytes of answers, before TLS.", "api")
 	f.duration = f.histogram("request_duration_seconds",
@@ -87,7 +87,7 @@ func newFamilies() *families {
 	f.closed = f.counter("connections_closed_total",
 		"Client connections closed, by cause; too_many_connections are those refused for want of room.", "cause")
 	f.logins = f.counter("authentications_total",
-		"SASL logins checked, by outcome: accepted, refused, or unavailable when Iggy could not be asked.", "outcome")
+		"Logins of clients and to the status page, by outcome: accepted, refused, or unavailable when Iggy could not be asked.", "outcome")
 
 	f.lanes = f.gauge("lanes", "Partitions that are being written, each by a lane.")
 	f.queued = f.gauge("lane_queued_batches", "Batches that wait in lanes for their turn.")
@@ -119,7 +119,7 @@ func newFamilies() *families {
 	f.failedRefreshes = f.counter("topic_view_refresh_failures_total", "Of these, those in vain.")
 
 	f.groups = f.gauge("consumer_groups", "Consumer groups, by state.", "state")
-	f.members = f.gauge("consumer_group_members", "Members of a consumer group.", "group")
+	f.members = f.gauge("consumer_group_members", "Members of a consumer group; it has one series, with the state that it is in.", "group", "state")
 	f.lag = f.gauge("consumer_group_lag",
 		"Records between a group's committed offset and the end of a partition.", "group", "topic", "partition")
 	f.omitted = f.gauge("consumer_group_series_omitted",

@@ -13,9 +13,13 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/overview"
 )
 
+// maxGroupID is the longest id, in bytes, of a group that a scrape tells of: clients may make ids of 32 KiB, and each series has
+// it again. Iggy has no name that is longer than 255.
+const maxGroupID = 256
+
 // MaxGroupSeries is how many series about groups, one for each group and one for each partition that it has committed an offset
 // for, a scrape tells at most: clients make groups as they like. The groups that come first by name have theirs, whole or not at
-// all; what is left out is counted.
+// all, and not with an id of more than 256 bytes; what is left out is counted.
 const MaxGroupSeries = 10_000
 
 // groupStates are those that ListGroups knows of groups that exist.
@@ -46,12 +50,12 @@ func collectGroups(ctx context.Context, e emitter, f *families, look func(contex
 		g := &s.Groups[i]
 		states[g.State]++
 		n := 1 + len(g.Offsets)
-		if told+n > MaxGroupSeries || !utf8.ValidString(g.ID) { // the library takes no other text for a label
+		if told+n > MaxGroupSeries || len(g.ID) > maxGroupID || !utf8.ValidString(g.ID) { // the library takes no other text
 			omitted += n
 			continue
 		}
 		told += n
-		e.put(f.members, float64(len(g.Members)), g.ID)
+		e.put(f.members, float64(len(g.Members)), g.ID, g.State)
 		for _, o := range g.Offsets {
 			if o.Lag >= 0 && utf8.ValidString(o.Topic) {
 				e.put(f.lag, float64(o.Lag), g.ID, o.Topic, strconv.Itoa(int(o.Partition)))

@@ -20,12 +20,8 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
-const (
-	// scrapeTimeout bounds what a scrape waits for Iggy; Prometheus waits for 10 s by default.
-	scrapeTimeout = 5 * time.Second
-	// scrapesTogether is how many scrapes there may be at a time; others are refused.
-	scrapesTogether = 4
-)
+// scrapeTimeout bounds what a scrape waits for Iggy; Prometheus waits for 10 s by default.
+const scrapeTimeout = 5 * time.Second
 
 // Source tells what one part of the gateway holds and has counted. ctx bounds its wait for others, which must not be long.
 type Source func(ctx context.Context, e emitter, f *families)
@@ -35,7 +31,7 @@ type Metrics struct {
 	build    buildinfo.Info
 	families *families
 	requests *requests
-	registry *prometheus.Registry
+	runtime  *prometheus.Registry // Go and the process
 	logger   *slog.Logger
 
 	mu      sync.Mutex
@@ -46,13 +42,9 @@ type Metrics struct {
 // else.
 func New(build buildinfo.Info, table *wire.Table, logger *slog.Logger) *Metrics {
 	m := &Metrics{
-		build: build, families: newFamilies(), requests: newRequests(table), registry: prometheus.NewRegistry(), logger: logger,
+		build: build, families: newFamilies(), requests: newRequests(table), runtime: prometheus.NewRegistry(), logger: logger,
 	}
-	m.registry.MustRegister(
-		m,
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	m.runtime.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -79,29 +71,48 @@ func (m *Metrics) Handler() http.Handler {
 	if m == nil {
 		return nil
 	}
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		ErrorLog:            slog.NewLogLogger(m.logger.Handler(), slog.LevelWarn),
-		ErrorHandling:       promhttp.ContinueOnError,
-		MaxRequestsInFlight: scrapesTogether,
-		EnableOpenMetrics:   true,
+	opts := promhttp.HandlerOpts{
+		ErrorLog:          slog.NewLogLogger(m.logger.Handler(), slog.LevelWarn),
+		ErrorHandling:     promhttp.ContinueOnError,
+		EnableOpenMetrics: true,
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		promhttp.HandlerFor(m.gatherer(r.Context()), opts).ServeHTTP(w, r)
 	})
 }
 
+// gatherer is what one scrape asks, for as long as ctx lasts.
+func (m *Metrics) gatherer(ctx context.Context) prometheus.Gatherer {
+	gateway := prometheus.NewRegistry()
+	gateway.MustRegister(scrape{m, ctx})
+	return prometheus.Gatherers{m.runtime, gateway}
+}
+
+// scrape collects for one scrape: the library hands no context on.
+type scrape struct {
+	*Metrics
+	ctx context.Context
+}
+
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
-	for _, f := range m.families.list {
+func (s scrape) Describe(descs chan<- *prometheus.Desc) {
+	for _, f := range s.families.list {
 		descs <- f.desc
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (m *Metrics) Collect(values chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+func (s scrape) Collect(values chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(s.ctx, scrapeTimeout)
 	defer cancel()
+	s.collect(ctx, emitter(values))
+}
+
+func (m *Metrics) collect(ctx context.Context, e emitter) {
 	m.mu.Lock()
 	sources := slices.Clone(m.sources)
 	m.mu.Unlock()
-	e, f := emitter(values), m.families
+	f := m.families
 	e.put(f.build, 1, m.build.Version, m.build.Commit, m.build.Go)
 	m.requests.collect(e, f)
 	for _, tell := range sources {

@@ -26,6 +26,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/mirror"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/overview"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/sasl"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/state"
 	"github.com/iggy-kafka/iggy-kafka/wire"
@@ -48,18 +49,19 @@ func full() *Metrics {
 	frames := budget.New(1 << 20)
 	frames.TryAcquire(1000)
 	m.Watch(
-		Checks([]admin.Check{
+		Readiness(admin.NewReadiness([]admin.Check{
 			{Name: "iggy", Ready: func(context.Context) error { return nil }},
 			{Name: "consumer groups", Ready: func(context.Context) error { return errors.New("loading") }},
-		}),
+		}, nil)),
 		Server(stats[server.Stats]{server.Stats{
 			Open: 3, Accepted: 10, Limit: 100, Closed: map[server.CloseCause]uint64{server.PeerClosed: 6, server.TooManyConnections: 1},
 		}}),
 		API(stats[api.Stats]{api.Stats{
-			ThrottledProduces: 1, ThrottledFetches: 2, LoginsAccepted: 3, LoginsRefused: 4, LoginsUnavailable: 5, Unmappable: 6,
+			ThrottledProduces: 1, ThrottledFetches: 2, Unmappable: 6,
 			FetchSessions: fetchsession.Stats{Sessions: 7, Partitions: 8, Limit: 1000, Evicted: 9},
 			Fetching:      budget.Stats{Used: 10, Limit: 11, Waiting: 12, Waits: 13, Denials: 14},
 		}}),
+		Logins(stats[sasl.Stats]{sasl.Stats{Accepted: 3, Refused: 4, Unavailable: 5}}),
 		Bridge(stats[bridge.Stats]{bridge.Stats{
 			Lanes: 1, Queued: 2, Sends: 3, Batches: 4, Messages: 5, Bytes: 6, Duplicates: 7, UnknownOutcomes: 8,
 			SendCalls: bridge.Calls{Count: 3, Took: 6 * time.Second}, PollCalls: bridge.Calls{Count: 1}, OtherCalls: bridge.Calls{Count: 2},
@@ -100,7 +102,7 @@ func full() *Metrics {
 }
 
 func TestLint(t *testing.T) {
-	problems, err := testutil.GatherAndLint(full().registry)
+	problems, err := testutil.GatherAndLint(full().gatherer(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +113,11 @@ func TestLint(t *testing.T) {
 
 // Every family is told, with the labels that it says it has, and nothing else is but what the library tells of Go and the process.
 func TestFamilies(t *testing.T) {
-	families, err := full().registry.Gather()
+	families, err := full().gatherer(t.Context()).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := map[string]Family{}
+	all := map[string]Family{}
 	for _, f := range families {
 		if strings.HasPrefix(f.GetName(), "go_") || strings.HasPrefix(f.GetName(), "process_") {
 			continue
@@ -124,7 +126,7 @@ func TestFamilies(t *testing.T) {
 		for _, l := range f.GetMetric()[0].GetLabel() {
 			labels = append(labels, l.GetName())
 		}
-		told[f.GetName()] = Family{f.GetName(), Type(strings.ToLower(f.GetType().String())), labels, f.GetHelp()}
+		all[f.GetName()] = Family{f.GetName(), Type(strings.ToLower(f.GetType().String())), labels, f.GetHelp()}
 	}
 	want := map[string]Family{}
 	for _, f := range Families() {
@@ -137,13 +139,13 @@ func TestFamilies(t *testing.T) {
 		}
 		return set
 	})
-	if diff := cmp.Diff(want, told, sorted); diff != "" {
+	if diff := cmp.Diff(want, all, sorted); diff != "" {
 		t.Errorf("families (-said +told):\n%s", diff)
 	}
 }
 
-// scrape returns the lines of a scrape that begin with one of the prefixes.
-func scrape(t *testing.T, m *Metrics, prefixes ...string) string {
+// told returns the lines of a scrape that begin with one of the prefixes.
+func told(t *testing.T, m *Metrics, prefixes ...string) string {
 	t.Helper()
 	r := httptest.NewRecorder()
 	m.Handler().ServeHTTP(r, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -170,8 +172,8 @@ iggy_kafka_readiness_check{check="iggy"} 1
 iggy_kafka_ready 0
 `},
 		{"iggy_kafka_consumer_group_", `iggy_kafka_consumer_group_lag{group="billing",partition="0",topic="orders"} 7
-iggy_kafka_consumer_group_members{group="billing"} 2
-iggy_kafka_consumer_group_members{group="idle"} 0
+iggy_kafka_consumer_group_members{group="billing",state="Stable"} 2
+iggy_kafka_consumer_group_members{group="idle",state="Empty"} 0
 iggy_kafka_consumer_group_rebalances_total 4
 iggy_kafka_consumer_group_series_omitted 0
 `},
@@ -202,7 +204,7 @@ iggy_kafka_memory_budget_used_bytes{budget="frame"} 1000
 		{`iggy_kafka_connections_closed_total{cause="too`, `iggy_kafka_connections_closed_total{cause="too_many_connections"} 1
 `},
 	} {
-		if diff := cmp.Diff(test.want, scrape(t, full(), test.family)); diff != "" {
+		if diff := cmp.Diff(test.want, told(t, full(), test.family)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.family, diff)
 		}
 	}
@@ -212,7 +214,7 @@ iggy_kafka_memory_budget_used_bytes{budget="frame"} 1000
 func TestNoSources(t *testing.T) {
 	want := `iggy_kafka_build_info{goversion="go1.26",revision="abc",version="v1.2.3"} 1
 `
-	if diff := cmp.Diff(want, scrape(t, newTestMetrics(), "iggy_kafka")); diff != "" {
+	if diff := cmp.Diff(want, told(t, newTestMetrics(), "iggy_kafka")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -245,13 +247,13 @@ func TestGroupSeriesAreBounded(t *testing.T) {
 	}
 	m := newTestMetrics()
 	m.Watch(Groups(groupsSeen(ids, 999))) // 1000 series each
-	if n := strings.Count(scrape(t, m, "iggy_kafka_consumer_group_members", "iggy_kafka_consumer_group_lag"), "\n"); n != MaxGroupSeries {
+	if n := strings.Count(told(t, m, "iggy_kafka_consumer_group_members", "iggy_kafka_consumer_group_lag"), "\n"); n != MaxGroupSeries {
 		t.Errorf("%d series, want %d", n, MaxGroupSeries)
 	}
-	if got, want := scrape(t, m, "iggy_kafka_consumer_group_series_omitted"), "iggy_kafka_consumer_group_series_omitted 20000\n"; got != want {
+	if got, want := told(t, m, "iggy_kafka_consumer_group_series_omitted"), "iggy_kafka_consumer_group_series_omitted 20000\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := scrape(t, m, `iggy_kafka_consumer_groups{state="Stable"`), "iggy_kafka_consumer_groups{state=\"Stable\"} 30\n"; got != want {
+	if got, want := told(t, m, `iggy_kafka_consumer_groups{state="Stable"`), "iggy_kafka_consumer_groups{state=\"Stable\"} 30\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -259,17 +261,17 @@ func TestGroupSeriesAreBounded(t *testing.T) {
 // No name that a client chooses breaks a scrape.
 func TestOddNames(t *testing.T) {
 	m := newTestMetrics()
-	m.Watch(Groups(groupsSeen([]string{"", "a\nb", `c"d\e`, "\xff\xfe", "ü"}, 1)))
-	want := `iggy_kafka_consumer_group_members{group=""} 0
-iggy_kafka_consumer_group_members{group="a\nb"} 0
-iggy_kafka_consumer_group_members{group="c\"d\\e"} 0
-iggy_kafka_consumer_group_members{group="ü"} 0
-iggy_kafka_consumer_group_series_omitted 2
+	m.Watch(Groups(groupsSeen([]string{"", "a\nb", `c"d\e`, strings.Repeat("l", 257), "\xff\xfe", "ü"}, 1)))
+	want := `iggy_kafka_consumer_group_members{group="",state="Stable"} 0
+iggy_kafka_consumer_group_members{group="a\nb",state="Stable"} 0
+iggy_kafka_consumer_group_members{group="c\"d\\e",state="Stable"} 0
+iggy_kafka_consumer_group_members{group="ü",state="Stable"} 0
+iggy_kafka_consumer_group_series_omitted 4
 `
-	if diff := cmp.Diff(want, scrape(t, m, "iggy_kafka_consumer_group_members", "iggy_kafka_consumer_group_series")); diff != "" {
+	if diff := cmp.Diff(want, told(t, m, "iggy_kafka_consumer_group_members", "iggy_kafka_consumer_group_series")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := m.registry.Gather(); err != nil {
+	if _, err := m.gatherer(t.Context()).Gather(); err != nil {
 		t.Error(err)
 	}
 }
@@ -283,7 +285,7 @@ func TestGroupsThatAreNotKnown(t *testing.T) {
 	} {
 		m := newTestMetrics()
 		m.Watch(Groups(look))
-		if got := scrape(t, m, "iggy_kafka_consumer"); got != "" {
+		if got := told(t, m, "iggy_kafka_consumer"); got != "" {
 			t.Errorf("told of groups:\n%s", got)
 		}
 	}

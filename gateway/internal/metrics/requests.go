@@ -64,15 +64,27 @@ func newRequests(table *wire.Table) *requests {
 	return r
 }
 
-// Finished counts a request. The server lets none through that the table does not serve.
-func (r *requests) Finished(ex server.Exchange) {
-	if int(ex.Key) >= len(r.byKey) || r.byKey[ex.Key] == nil {
-		return
+// place finds what counts a request; nil: the table does not serve it.
+func (r *requests) place(ex *server.Exchange) (c *apiCounts, version int) {
+	if ex.Key < 0 || int(ex.Key) >= len(r.byKey) || r.byKey[ex.Key] == nil {
+		return nil, 0
 	}
-	c := r.byKey[ex.Key]
-	version := len(c.endings) - 1
-	if !ex.AboveMax {
-		version = min(int(ex.Version-c.api.Min), version)
+	c = r.byKey[ex.Key]
+	above := len(c.endings) - 1
+	if ex.AboveMax {
+		return c, above
+	}
+	if version = int(ex.Version) - int(c.api.Min); version < 0 || version >= above {
+		return nil, 0
+	}
+	return c, version
+}
+
+// Finished counts a request. The server lets none through that the table does not serve; one would go uncounted.
+func (r *requests) Finished(ex server.Exchange) {
+	c, version := r.place(&ex)
+	if c == nil {
+		return
 	}
 	ending := outcomes.Slot(ex.Code)
 	if !ex.Answered && ex.Code == 0 {

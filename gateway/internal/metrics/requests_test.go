@@ -34,7 +34,7 @@ func TestEndings(t *testing.T) {
 		m := newTestMetrics()
 		m.Observer().Finished(test.ex)
 		want := fmt.Sprintf("iggy_kafka_requests_total{%s} 1\n", test.want)
-		if diff := cmp.Diff(want, scrape(t, m, "iggy_kafka_requests_total")); diff != "" {
+		if diff := cmp.Diff(want, told(t, m, "iggy_kafka_requests_total")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
@@ -43,10 +43,10 @@ func TestEndings(t *testing.T) {
 // What the table does not serve is not counted, and breaks nothing.
 func TestUnknownRequests(t *testing.T) {
 	m := newTestMetrics()
-	for _, key := range []int16{4, 999} {
-		m.Observer().Finished(server.Exchange{Key: key})
+	for _, ex := range []server.Exchange{{Key: 4}, {Key: 999}, {Key: -1}, {Key: 0, Version: 2}, {Key: 0, Version: 14}, {Key: 0, Version: -1}} {
+		m.Observer().Finished(ex)
 	}
-	if got := scrape(t, m, "iggy_kafka_request"); got != "" {
+	if got := told(t, m, "iggy_kafka_request"); got != "" {
 		t.Errorf("counted:\n%s", got)
 	}
 }
@@ -63,7 +63,7 @@ func TestDurations(t *testing.T) {
 	stage := func(name, suffix string) string {
 		return fmt.Sprintf(`iggy_kafka_request_stage_duration_seconds_%s{api="Fetch",stage="%s"`, suffix, name)
 	}
-	got := scrape(t, m, "iggy_kafka_request_duration_seconds_count", "iggy_kafka_request_duration_seconds_sum",
+	got := told(t, m, "iggy_kafka_request_duration_seconds_count", "iggy_kafka_request_duration_seconds_sum",
 		stage("queue", "sum"), stage("decode", `bucket`)+`,le="0.0001"`, stage("iggy", "bucket")+`,le="0.0001"`, stage("iggy", "bucket")+`,le="0.00025"`,
 		stage("parked", "count"), stage("write", "bucket")+`,le="30"`, stage("write", "bucket")+`,le="+Inf"`, "iggy_kafka_request_bytes", "iggy_kafka_response_bytes")
 	want := `iggy_kafka_request_bytes_total{api="Fetch"} 180
@@ -140,7 +140,7 @@ func BenchmarkCollect(b *testing.B) {
 	m := full()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := m.registry.Gather(); err != nil {
+		if _, err := m.gatherer(b.Context()).Gather(); err != nil {
 			b.Fatal(err)
 		}
 	}

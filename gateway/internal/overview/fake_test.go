@@ -98,7 +98,11 @@ type fakeGroups struct {
 	err     error
 }
 
-func (f *fakeGroups) List(context.Context, coordinator.Filter) ([]coordinator.Listing, error) {
+// List heeds the end of ctx, as the coordinator does.
+func (f *fakeGroups) List(ctx context.Context, _ coordinator.Filter) ([]coordinator.Listing, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return f.list, f.err
 }
 

@@ -68,10 +68,11 @@ func (g *Group) addMembers(members []coordinator.MemberDescription) {
 func (g *Group) addOffsets(offsets []coordinator.OffsetResult, s *Snapshot) {
 	g.Offsets = make([]Offset, len(offsets))
 	for i, o := range offsets {
-		out := Offset{Topic: o.Topic, Partition: o.Partition, Committed: o.Offset, End: -1, Lag: -1}
+		out := Offset{Topic: o.Topic, Partition: o.Partition, Committed: o.Offset, Start: -1, End: -1, Lag: -1}
 		t, ok := s.Topic(o.Topic)
 		if ok && (o.TopicID == "" || o.TopicID == t.ID.String()) && o.Partition >= 0 && int(o.Partition) < len(t.Partitions) {
-			out.End = t.Partitions[o.Partition].End
+			p := t.Partitions[o.Partition]
+			out.Start, out.End = p.Start, p.End
 			out.Lag = max(out.End-o.Offset, 0) // what was committed since the ends were learnt may lie behind them
 			g.Lag += out.Lag
 			g.LagKnown = true

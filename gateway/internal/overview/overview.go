@@ -18,8 +18,11 @@ import (
 const (
 	// maxAge is how old a snapshot may be that is shown: looking more often finds nothing new, and costs Iggy something.
 	maxAge = 2 * time.Second
-	// buildTimeout is how long who asks waits for what is not known yet.
-	buildTimeout = 3 * time.Second
+	// topicsTimeout is how long who asks waits for what is not known yet of topics.
+	topicsTimeout = 3 * time.Second
+	// groupsTimeout is how long he waits for groups after that. They are in the gateway's memory: this is for one that has
+	// far too much to do.
+	groupsTimeout = 2 * time.Second
 	// MaxOffsets bounds the committed offsets in a snapshot, some 100 bytes each.
 	MaxOffsets = 500_000
 	// MaxPartitions bounds the partitions in a snapshot, some 60 bytes each.
@@ -69,6 +72,8 @@ type Topic struct {
 	Messages   int64 // kept
 	Size       int64 // in Iggy, in bytes
 	Rate       Rate
+	// Err is why Iggy, asked last about the partitions, did not tell; they are then as it told before.
+	Err error
 }
 
 // Partition is a partition at the moment of a snapshot.
@@ -118,9 +123,10 @@ type Offset struct {
 	Topic     string
 	Partition int32
 	Committed int64
-	// End is where the partition ends, and Lag how many offsets lie between; both -1 where that is not known, as the topic is
-	// gone, was made anew since, or Iggy has not told yet. Lag is never negative otherwise.
-	End, Lag int64
+	// Start and End are where the partition begins and ends, and Lag how many offsets lie between Committed and End; all are -1
+	// where that is not known, as the topic is gone, was made anew since, or Iggy has not told yet. Lag is never negative
+	// otherwise.
+	Start, End, Lag int64
 }
 
 // Topic finds a topic by its name.
@@ -188,14 +194,17 @@ func (s *Snapshot) fresh() bool { return s != nil && time.Since(s.built) < maxAg
 
 // build makes the snapshot that follows the last one, which is nil at first.
 func (s *Source) build(ctx context.Context, last *Snapshot) *Snapshot {
-	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
-	defer cancel()
 	next := &Snapshot{Time: time.Now()}
 	if last == nil {
 		last = &Snapshot{}
 	}
-	s.fillTopics(ctx, next, last)
-	s.fillGroups(ctx, next, last)
+	within := func(most time.Duration, fill func(context.Context, *Snapshot, *Snapshot)) {
+		ctx, cancel := context.WithTimeout(ctx, most)
+		defer cancel()
+		fill(ctx, next, last)
+	}
+	within(topicsTimeout, s.fillTopics)
+	within(groupsTimeout, s.fillGroups) // of their own: an Iggy that hangs says nothing of them
 	next.built = time.Now()
 	return next
 }

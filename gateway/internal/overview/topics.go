@@ -32,6 +32,7 @@ var ErrTooManyPartitions = fmt.Errorf("overview: more than %d partitions", MaxPa
 type topics struct {
 	Topics
 	measured map[bridge.TopicID]*measure
+	failed   map[bridge.TopicID]error // why Iggy did not tell of those that it was asked about last
 }
 
 // measure is what Iggy said of a topic's partitions when it was last asked.
@@ -71,7 +72,8 @@ func (s *Source) fillTopics(ctx context.Context, next, last *Snapshot) {
 }
 
 // measure asks Iggy about the topics that have changed since it was last asked, and forgets those that are gone. What was
-// learnt before an error stays known.
+// learnt before an error stays known. That Iggy does not tell of one topic, as the gateway may not read it, is an error of that
+// topic alone.
 func (ts *topics) measure(ctx context.Context, view *bridge.TopicView, now time.Time) error {
 	known := make(map[bridge.TopicID]*measure, len(view.Topics))
 	var changed []*bridge.Topic
@@ -86,7 +88,7 @@ func (ts *topics) measure(ctx context.Context, view *bridge.TopicView, now time.
 			known[t.ID] = m
 		}
 		switch {
-		case m == nil, len(m.partitions) != int(t.Partitions), m.size != t.Size, m.messages != t.Messages, now.Sub(m.asked) >= measureAge:
+		case m == nil, ts.failed[t.ID] != nil, len(m.partitions) != int(t.Partitions), m.size != t.Size, m.messages != t.Messages, now.Sub(m.asked) >= measureAge:
 			changed = append(changed, t)
 		default:
 			m.stood(now)
@@ -100,10 +102,11 @@ func (ts *topics) measure(ctx context.Context, view *bridge.TopicView, now time.
 	return err
 }
 
-// ask measures topics, some at a time, and returns the first error. When ctx is done, no further one is begun: what the bridge
-// has begun goes on.
+// ask measures topics, some at a time. When ctx is done, which is the only error, no further one is begun: what the bridge has
+// begun goes on.
 func (ts *topics) ask(ctx context.Context, list []*bridge.Topic, now time.Time) error {
-	var mu sync.Mutex // guards ts.measured
+	ts.failed = map[bridge.TopicID]error{}
+	var mu sync.Mutex // guards ts.measured and ts.failed
 	var asking errgroup.Group
 	asking.SetLimit(askTogether)
 	for _, t := range list {
@@ -115,11 +118,15 @@ func (ts *topics) ask(ctx context.Context, list []*bridge.Topic, now time.Time) 
 			if bridge.IsNotFound(err) {
 				return nil // deleted meanwhile
 			}
-			if err != nil {
-				return err
+			if ctx.Err() != nil && err != nil {
+				return ctx.Err()
 			}
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil {
+				ts.failed[t.ID] = err
+				return nil
+			}
 			ts.measured[t.ID] = newMeasure(t, bounds, ts.measured[t.ID], now)
 			return nil
 		})
@@ -176,7 +183,7 @@ func (m *measure) stood(now time.Time) {
 
 // describe is a topic as far as it is known.
 func (ts *topics) describe(t *bridge.Topic) Topic {
-	out := Topic{Topic: t, Size: int64(t.Size), Messages: int64(t.Messages)}
+	out := Topic{Topic: t, Size: int64(t.Size), Messages: int64(t.Messages), Err: ts.failed[t.ID]}
 	if m := ts.measured[t.ID]; m != nil {
 		out.Partitions, out.Rate = m.partitions, m.rate
 		out.Messages, out.Size = 0, 0 // the partitions' may be younger than the list of topics

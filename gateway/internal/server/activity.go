@@ -4,6 +4,7 @@
 package server
 
 import (
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -30,10 +31,30 @@ type failure struct {
 func (a *activity) begun(req *wire.Request, now time.Duration) {
 	a.key.Store(int32(req.Header.Key))
 	a.at.Store(int64(now))
-	id, last := req.Header.ClientID, a.clientID.Load()
-	if id != nil && (last == nil || *last != *id) {
-		a.clientID.Store(id)
+	if id := req.Header.ClientID; id != nil {
+		a.noteClientID(*id)
 	}
+}
+
+// noteClientID takes in how the client calls itself, which it seldom changes.
+func (a *activity) noteClientID(id string) {
+	id = bounded(id)
+	if last := a.clientID.Load(); last == nil || *last != id {
+		kept := id
+		a.clientID.Store(&kept)
+	}
+}
+
+// maxKept is how many bytes of a client's id, or of the name or version of its software, are kept for as long as its connection is
+// open. Anybody who connects may say up to a MiB.
+const maxKept = 128
+
+// bounded is what is kept of such a text.
+func bounded(text string) string {
+	if len(text) <= maxKept {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxKept], "") + "..."
 }
 
 // finished takes in a request that is over.

@@ -34,9 +34,6 @@ const (
 // loop must not fill a disk.
 const closeLogBurst = 20
 
-// maxShownID is how many bytes of a client's id or name are logged.
-const maxShownID = 128
-
 // closeLog writes one line per closed connection, up to a rate. The first line of a second says how many were left
 // out before it.
 type closeLog struct {
@@ -62,10 +59,10 @@ func (l *closeLog) closed(c *Conn, end closing) {
 	}
 	attrs := []slog.Attr{slog.Uint64(keyConn, c.id), slog.Any(keyRemote, c.RemoteAddr())}
 	if id := c.activity.clientID.Load(); id != nil && *id != "" {
-		attrs = append(attrs, slog.String(keyClientID, bounded(*id)))
+		attrs = append(attrs, slog.String(keyClientID, *id))
 	}
 	if name, version := c.ClientSoftware(); name != "" {
-		attrs = append(attrs, slog.String(keyClient, bounded(name+" "+version)))
+		attrs = append(attrs, slog.String(keyClient, name+" "+version))
 	}
 	if c.user != "" {
 		attrs = append(attrs, slog.String(keyUser, c.user))
@@ -84,14 +81,6 @@ func (l *closeLog) closed(c *Conn, end closing) {
 		attrs = append(attrs, slog.Int(keySuppressed, suppressed))
 	}
 	l.logger.LogAttrs(ctx, slog.LevelInfo, "connection closed", attrs...)
-}
-
-// bounded is a client's text as far as a line has room for it.
-func bounded(text string) string {
-	if len(text) <= maxShownID {
-		return text
-	}
-	return text[:maxShownID] + "..."
 }
 
 // admit says whether a line may be written now, and how many were left out since the last one.

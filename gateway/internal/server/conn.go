@@ -74,8 +74,10 @@ func (c *Conn) AdvertisedHost() string { return c.listener.AdvertisedHost }
 // AdvertisedPort is the port that belongs to AdvertisedHost.
 func (c *Conn) AdvertisedPort() int32 { return c.listener.AdvertisedPort }
 
-// SetClientSoftware notes what an ApiVersions request v3 or later says about the client (KIP-511).
-func (c *Conn) SetClientSoftware(name, version string) { c.software.Store(&software{name, version}) }
+// SetClientSoftware notes what an ApiVersions request v3 or later says about the client (KIP-511), as far as there is room for it.
+func (c *Conn) SetClientSoftware(name, version string) {
+	c.software.Store(&software{bounded(name), bounded(version)})
+}
 
 // ClientSoftware returns what SetClientSoftware noted last, empty before.
 func (c *Conn) ClientSoftware() (name, version string) {

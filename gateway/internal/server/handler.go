@@ -31,9 +31,10 @@ type Handler interface {
 // Pending waits for one answer. It is called once: for Produce, Fetch, JoinGroup, SyncGroup and SaslAuthenticate, whose answers
 // may wait for other clients, on a goroutine of its own, for others on the one that reads the connection.
 //
-// ctx ends when the connection closes or when a shutdown's drain is over; the Pending must then return soon, its
-// result is dropped. Only who has a goroutine of its own is told at once that the client is gone. An error means that the peer broke the protocol or cannot be answered: what was asked before
-// is answered, then the connection closes. A Kafka failure is no error but an error code in the reply.
+// ctx ends when the connection closes or when a shutdown's drain is over; the Pending must then return soon, its result is
+// dropped. Only who has a goroutine of its own is told at once that the client is gone. An error means that the peer broke
+// the protocol or cannot be answered: what was asked before is answered, then the connection closes. A Kafka failure is no
+// error but an error code in the reply.
 type Pending func(ctx context.Context) (Reply, error)
 
 // Reply is one answer, or the decision to give none.
@@ -88,9 +89,9 @@ func NewReservedReply(resp kmsg.Response, release func()) Reply {
 	return Reply{kind: reservedReply, resp: resp, release: release}
 }
 
-// RawReply answers with a body that is encoded already: bufs holds its size bytes, without length and response
-// header, and code is the first error code in them. The server takes nothing from the response budget for it. bufs may not alias the request's frame; they
-// are the server's until it calls release, once, when the answer has been written or dropped.
+// RawReply answers with a body that is encoded already: bufs holds its size bytes, without length and response header, and code
+// is the first error code in them. The server takes nothing from the response budget for it. bufs may not alias the
+// request's frame; they are the server's until it calls release, once, when the answer has been written or dropped.
 func RawReply(bufs net.Buffers, size int, code int16, release func()) Reply {
 	return Reply{kind: rawReply, raw: bufs, rawSize: size, code: code, release: release}
 }

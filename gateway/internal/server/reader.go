@@ -168,7 +168,7 @@ func (c *Conn) noteClientID() {
 		return
 	}
 	const idAt = preambleSize + 4 + 2
-	head, _ := c.reader.Peek(min(c.reader.Buffered(), idAt+maxShownID))
+	head, _ := c.reader.Peek(min(c.reader.Buffered(), idAt+maxKept))
 	if len(head) < idAt || c.activity.clientID.Load() != nil {
 		return
 	}

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -47,20 +49,23 @@ type State struct {
 	// Quotas keeps the quotas of clients.
 	Quotas quotas.Store
 
-	topic   string
-	logger  *slog.Logger
-	running *errgroup.Group
-	failed  context.Context // ends when the state cannot be loaded, and at Stop
-	cancel  context.CancelFunc
-	swept   chan struct{} // closed when deleted topics were looked for once
-	counts  counts
-	read    *readCounter // nil without Log
+	topic     string
+	logger    *slog.Logger
+	running   *errgroup.Group
+	failed    context.Context // ends when the state cannot be loaded, and at Stop
+	cancel    context.CancelFunc
+	swept     chan struct{} // closed when deleted topics were looked for once
+	counts    counts
+	read      *readCounter // nil without Log
+	trouble   atomic.Pointer[trouble]
+	overtaken sync.Once
+	denied    chan error // that Iggy does not let the state be written, before it is loaded
 }
 
 // Start opens the state log within ctx, making its topic if it is missing, and starts everything. Loading goes on after it
 // has returned.
 func Start(ctx context.Context, cfg Config) (*State, error) {
-	s := &State{topic: cfg.Topic, logger: cfg.Logger, ReserveIDs: producers.Forgetful(), Quotas: new(quotas.Memory), swept: make(chan struct{})}
+	s := &State{topic: cfg.Topic, logger: cfg.Logger, ReserveIDs: producers.Forgetful(), Quotas: new(quotas.Memory), swept: make(chan struct{}), denied: make(chan error, 1)}
 	drive := coordinator.DriverConfig{Config: cfg.Groups, Observe: s.observeGroups}
 	if cfg.Bridge != nil {
 		storage, err := cfg.Bridge.OpenStateStorage(ctx, bridge.StateStorageConfig{
@@ -99,6 +104,14 @@ func (s *State) run(ctx context.Context, b *bridge.Bridge) {
 	if s.Log == nil {
 		return
 	}
+	s.running.Go(func() error {
+		select {
+		case err := <-s.denied: // nothing would be served, and nobody would mend it
+			return s.failure(err)
+		case <-s.failed.Done():
+			return nil
+		}
+	})
 	// A gateway that was fenced serves on, but for groups: its coordinator refuses, and there is nothing to sweep.
 	owning, lost := context.WithCancel(s.failed)
 	s.running.Go(func() error {
@@ -135,9 +148,32 @@ func (s *State) Ready() error {
 	case isClosed(s.Failed()):
 		return errors.New("cannot be loaded")
 	case !isClosed(s.Groups.Loaded()):
+		if s.trouble.Load() != nil {
+			return errors.New("loading, which fails: iggy cannot be asked")
+		}
 		return errors.New("loading")
 	}
 	return nil
+}
+
+// trouble is a partition of the state log that Iggy cannot be asked about.
+type trouble struct{ partition int }
+
+// note keeps the last trouble until it is over.
+func (s *State) note(e statelog.Event) {
+	over := func(partition int) {
+		if t := s.trouble.Load(); t != nil && t.partition == partition {
+			s.trouble.CompareAndSwap(t, nil)
+		}
+	}
+	switch e := e.(type) {
+	case statelog.Failed:
+		s.trouble.Store(&trouble{e.Partition})
+	case statelog.Loaded:
+		over(e.Partition)
+	case statelog.Restored:
+		over(e.Partition)
+	}
 }
 
 func isClosed(c <-chan struct{}) bool {
@@ -167,17 +203,28 @@ func (s *State) observeGroups(e coordinator.Effect) {
 
 func (s *State) observeLog(e statelog.Event) {
 	s.counts.log(e)
+	s.note(e)
 	level := slog.LevelInfo
 	switch e.(type) {
 	case statelog.Checkpointed:
 		level = slog.LevelDebug
-	case statelog.Disagreed, statelog.Failed:
+	case statelog.Disagreed, statelog.Failed, statelog.Fenced:
 		level = slog.LevelWarn
-	case statelog.Fenced:
+	}
+	if failed, ok := e.(statelog.Failed); ok && bridge.IsUnauthorized(failed.Err) {
 		level = slog.LevelError
+		if !isClosed(s.Groups.Loaded()) {
+			select {
+			case s.denied <- failed.Err:
+			default: // another partition was faster
+			}
+		}
 	}
 	s.logger.Log(context.Background(), level, "state log", "event", e.String())
-	if _, ok := e.(statelog.Fenced); ok {
-		s.logger.Error("another gateway has taken over the consumer groups: this one serves none any more")
+	if _, ok := e.(statelog.Fenced); ok { // of each partition, and so said several times
+		s.overtaken.Do(func() {
+			s.logger.Error("another gateway has taken over the consumer groups: this one serves none any more",
+				"what_to_do", "one gateway at a time may run in front of an iggy: stop one of the two")
+		})
 	}
 }

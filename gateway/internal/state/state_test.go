@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,8 +16,10 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
+	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/coordinator/statelog"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/iggytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -307,5 +310,33 @@ func TestWithoutIggy(t *testing.T) {
 	case <-s.Fenced():
 		t.Error("fenced by nobody")
 	default:
+	}
+}
+
+// A gateway whose Iggy user may not write cannot load its state, and ends: it would else wait for ever.
+func TestUserThatMayNotWrite(t *testing.T) {
+	iggy := startIggy(t)
+	first := connect(t, iggy)
+	if err := run(t, first).Stop(); err != nil { // the topic is there
+		t.Fatal(err)
+	}
+	root := (&iggytest.Server{Addr: iggy.Addr().String(), Username: "iggy", Password: "iggy"}).Dial(t)
+	root.NewUser("reader", "secret", &iggywire.Permissions{Global: iggywire.GlobalPermissions{ReadStreams: true}})
+	b, err := bridge.Open(t.Context(), bridge.Config{
+		Addr: iggy.Addr().String(), Username: "reader", Password: "secret", Names: bridge.NewNames("kafka"), InternalTopics: []string{stateTopic},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close(context.Background())
+	s, err := Start(t.Context(), Config{
+		Groups: coordinator.DefaultConfig(), Bridge: b, Topic: stateTopic, Partitions: 1, Expiry: 90 * 24 * time.Hour, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-s.Failed()
+	if err := s.Stop(); !bridge.IsUnauthorized(err) || !strings.Contains(err.Error(), stateTopic) {
+		t.Errorf("it ends with %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 )
 
@@ -14,7 +15,10 @@ import (
 func (p *Page) admit(w http.ResponseWriter, q *request) error {
 	if p.cfg.Login == nil {
 		q.access = permissions.Everything()
-		return checkHost(q.Host, p.cfg.Hosts)
+		if !admin.KnownHost(q.Host, p.cfg.Hosts) {
+			return errForeignHost
+		}
+		return nil
 	}
 	// A browser sends a password to no other name than the one it was typed in for, so the name is of no matter here.
 	user, password, ok := q.BasicAuth()

@@ -5,6 +5,7 @@ package statuspage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/overview"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
@@ -158,9 +160,28 @@ func (w *world) config(now func() time.Time) Config {
 		APIs:        wire.NewTable().APIs(),
 		Snapshot:    seen.Snapshot,
 		Connections: func() []server.ConnectionInfo { return w.conns },
+		Readiness:   w.readiness(nil).Ask,
 		Now:         now,
 		Hosts:       []string{"gateway.example"},
 	}
+}
+
+// readiness is that of the world, whose groups are there while its coordinator is.
+func (w *world) readiness(stopping <-chan struct{}) *admin.Readiness {
+	return admin.NewReadiness([]admin.Check{
+		{Name: "consumer groups", Ready: func(context.Context) error {
+			if w.coordinator != nil {
+				return errors.New("loading")
+			}
+			return nil
+		}},
+		{Name: "iggy", Ready: func(context.Context) error {
+			if w.iggy != nil {
+				return errors.New("does not answer")
+			}
+			return nil
+		}},
+	}, stopping)
 }
 
 // paths are one of each page.

@@ -4,9 +4,12 @@
 package statuspage
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/overview"
@@ -14,6 +17,26 @@ import (
 
 // unknown stands where a figure is not known.
 const unknown = "–"
+
+// maxShown is how many bytes of what clients name are shown.
+const maxShown = 128
+
+// brief is a name that may be shown in full, or how it begins.
+func brief(name string) string {
+	if len(name) <= maxShown {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxShown], "") + "… (" + byteSize(int64(len(name))) + ")"
+}
+
+// key is by what a row is told from the others of its table: its name, or what stands for a long one.
+func key(name string) string {
+	if len(name) <= maxShown {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:])
+}
 
 // number groups the digits of a count by thousands: 1,234,567.
 func number[T int | int32 | int64 | uint64](n T) string {

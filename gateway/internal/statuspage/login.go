@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/netip"
 	"sync"
 	"time"
@@ -41,8 +42,9 @@ type User interface {
 // Login lets Iggy's users in. A password is known here by a keyed digest alone, the key of which lasts as long as the process;
 // what is remembered of it is that it was right, for a short while. It is safe for concurrent use.
 type Login struct {
-	gate *sasl.Gate
-	key  [sha256.Size]byte
+	gate    *sasl.Gate
+	refused refusals
+	key     [sha256.Size]byte
 
 	mu     sync.Mutex
 	known  map[digest]*login
@@ -63,8 +65,8 @@ type login struct {
 }
 
 // NewLogin returns a Login; Close ends it, before the gate's.
-func NewLogin(gate *sasl.Gate) *Login {
-	l := &Login{gate: gate, known: map[digest]*login{}}
+func NewLogin(gate *sasl.Gate, log *slog.Logger) *Login {
+	l := &Login{gate: gate, refused: refusals{log: log}, known: map[digest]*login{}}
 	rand.Read(l.key[:])
 	return l
 }
@@ -153,6 +155,7 @@ func (l *Login) ask(ctx context.Context, one *login, from netip.Addr, user, pass
 	switch {
 	case errors.Is(err, sasl.ErrRefused):
 		one.err = errRefused
+		l.refused.note(from)
 	case errors.Is(err, sasl.ErrUnavailable):
 		one.err = fmt.Errorf("%w: %w", errUnchecked, err)
 	case err != nil:

@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/overview"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
@@ -24,9 +27,13 @@ const (
 	refresh = 5 * time.Second
 	// patience is how long a page may take, a login's wait for its turn included.
 	patience = 10 * time.Second
+	// maxPages is how many pages are made at a time.
+	maxPages = 8
+	// maxPageSize is how large one may be: clients name groups and members as they like.
+	maxPageSize = 8 << 20
 )
 
-// Config is what the page shows, and to whom. Login and Stopping may be nil, every other function and slice is required.
+// Config is what the page shows, and to whom. Login may be nil, every function and slice is required.
 type Config struct {
 	Gateway Gateway
 	// Settings are those in effect, secrets without their values.
@@ -36,9 +43,9 @@ type Config struct {
 
 	Snapshot    func(ctx context.Context) (*overview.Snapshot, error)
 	Connections func() []server.ConnectionInfo
-	// Stopping is closed when the gateway begins to shut down.
-	Stopping <-chan struct{}
-	Now      func() time.Time
+	// Readiness is what /readyz goes by.
+	Readiness func(ctx context.Context) (admin.Report, error)
+	Now       func() time.Time
 
 	// Login lets users in; nil: everybody may see everything, and Hosts are the names, beside those that nobody can register,
 	// that requests may call the gateway by.
@@ -75,11 +82,12 @@ type Page struct {
 	cfg    Config
 	mux    *http.ServeMux
 	assets assets
+	making chan struct{} // a token for each page that is being made
 }
 
 // New returns the page.
 func New(cfg Config) *Page {
-	p := &Page{cfg: cfg, mux: http.NewServeMux(), assets: loadAssets()}
+	p := &Page{cfg: cfg, mux: http.NewServeMux(), assets: loadAssets(), making: make(chan struct{}, maxPages)}
 	p.mux.Handle("/static/", p.assets)
 	for path, build := range map[string]func(*request) (body, error){
 		"/{$}":      p.overview,
@@ -118,16 +126,20 @@ func guard(h http.Header) {
 var (
 	errNotFound  = errors.New("statuspage: no such page")
 	errForbidden = errors.New("statuspage: not for this user to see")
+	errBusy      = errors.New("statuspage: too many pages are being made")
+	errTooLarge  = errors.New("statuspage: the page is too large")
+	// errForeignHost is what a page under another name would be told (DNS rebinding).
+	errForeignHost = errors.New("statuspage: asked for by a foreign name")
 )
 
 // request is one that is to be answered with a page.
 type request struct {
 	*http.Request
-	page   *Page
 	now    time.Time
 	user   string // empty where nobody has to log in
 	access *permissions.Access
 	snap   *overview.Snapshot
+	report admin.Report
 }
 
 // view is what every page is rendered from.
@@ -142,6 +154,7 @@ type view struct {
 	Now      time.Time
 	Snapshot time.Time
 	Health   []check
+	Notices  []notice
 	// What else the user may see.
 	MayGroups, MayClients bool
 	Body                  body
@@ -177,39 +190,81 @@ func links(on body) []link {
 func (p *Page) serve(w http.ResponseWriter, r *http.Request, build func(*request) (body, error)) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	q := &request{Request: r.WithContext(ctx), page: p, now: p.cfg.Now()}
-	status := http.StatusOK
-	content, err := p.answer(w, q, build)
+	q := &request{Request: r.WithContext(ctx), now: p.cfg.Now()}
+	status, content, err := http.StatusOK, body(nil), errBusy
+	select {
+	case p.making <- struct{}{}:
+		defer func() { <-p.making }()
+		content, err = p.answer(w, q, build)
+	default:
+	}
 	if err != nil {
 		f := failure(err)
 		status, content = f.Status, f
 	}
-	v := view{
-		Gateway: p.cfg.Gateway, Assets: p.assets, Here: r.URL.RequestURI(), Links: links(content), Title: content.title(),
-		User: q.user, Refresh: int(refresh.Seconds()), Now: q.now, Body: content,
-	}
-	if q.access != nil && q.snap != nil {
-		v.Snapshot, v.Health = q.snap.Time, q.health()
-		v.MayClients, v.MayGroups = q.access.MayReadServers(), q.access.MayUseGroups()
-	}
-	var out bytes.Buffer
-	if err := p.assets.templates[content.template()].ExecuteTemplate(&out, "layout", v); err != nil {
-		http.Error(w, "the page cannot be rendered", http.StatusInternalServerError)
-		return
+	out, err := p.render(q, content)
+	if err != nil {
+		f := failure(err)
+		status = f.Status
+		if out, err = p.render(q, f); err != nil {
+			http.Error(w, "the page cannot be rendered", http.StatusInternalServerError)
+			return
+		}
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(out.Len()))
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.WriteHeader(status)
 	_, _ = out.WriteTo(w) // who has gone needs no answer
 }
 
-// answer lets the request in, and has its page made.
-func (p *Page) answer(w http.ResponseWriter, q *request, build func(*request) (body, error)) (body, error) {
-	err := p.admit(w, q)
-	if err != nil {
+// render makes a page of what it shows. An error is errTooLarge, or a fault of the template.
+func (p *Page) render(q *request, content body) (*bytes.Buffer, error) {
+	v := view{
+		Gateway: p.cfg.Gateway, Assets: p.assets, Here: q.URL.RequestURI(), Links: links(content), Title: content.title(),
+		User: q.user, Refresh: int(refresh.Seconds()), Now: q.now, Body: content,
+	}
+	if q.access != nil && q.snap != nil {
+		v.Snapshot, v.Health, v.Notices = q.snap.Time, health(q.report), notices(q.snap)
+		v.MayClients, v.MayGroups = q.access.MayReadServers(), q.access.MayUseGroups()
+	}
+	out := boundedBuffer{most: maxPageSize}
+	if err := p.assets.templates[content.template()].ExecuteTemplate(&out, "layout", v); err != nil {
 		return nil, err
 	}
-	if q.snap, err = p.cfg.Snapshot(q.Context()); err != nil {
+	return &out.Buffer, nil
+}
+
+// boundedBuffer takes no more bytes than most.
+type boundedBuffer struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *boundedBuffer) Write(part []byte) (int, error) {
+	if b.Len()+len(part) > b.most {
+		return 0, errTooLarge
+	}
+	return b.Buffer.Write(part)
+}
+
+// answer lets the request in, and has its page made.
+func (p *Page) answer(w http.ResponseWriter, q *request, build func(*request) (body, error)) (body, error) {
+	if err := p.admit(w, q); err != nil {
+		return nil, err
+	}
+	var looks errgroup.Group // both may have to wait for Iggy
+	looks.Go(func() (err error) {
+		q.snap, err = p.cfg.Snapshot(q.Context())
+		return err
+	})
+	looks.Go(func() (err error) {
+		q.report, err = p.cfg.Readiness(q.Context())
+		return err
+	})
+	if err := looks.Wait(); err != nil {
 		return nil, err
 	}
 	return build(q)
@@ -236,6 +291,10 @@ func failure(err error) failed {
 	case errors.Is(err, errForeignHost):
 		f = failed{http.StatusMisdirectedRequest, "Not known by this name",
 			"The gateway does not answer to the name in the address bar. Use its IP address, or a name that its settings have."}
+	case errors.Is(err, errBusy):
+		f = failed{http.StatusServiceUnavailable, "Too many readers", "Others ask for pages at this moment. Yours comes when one of theirs is done."}
+	case errors.Is(err, errTooLarge):
+		f = failed{http.StatusInternalServerError, "Too large", "The page would be too large. Ask for fewer rows, or search for what you need."}
 	case errors.Is(err, errUnchecked):
 		f = failed{http.StatusServiceUnavailable, "Iggy does not answer",
 			"Who you are, and what you may see, is Iggy's to say. The page comes back when Iggy does."}
@@ -249,6 +308,6 @@ func failure(err error) failed {
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"num": anyNumber, "bytes": byteSize, "rate": perSecond, "byterate": bytesPerSecond, "ago": ago, "stamp": stamp, "clock": clock, "day": day,
-		"plural": plural, "span": span, "ranges": ranges,
+		"plural": plural, "span": span, "ranges": ranges, "brief": brief, "key": key,
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/outcomes"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/server"
 )
@@ -16,7 +18,7 @@ import (
 type clientsPage struct {
 	List     *listing
 	Clients  []clientRow
-	Software []counted
+	Software inventory
 	SASL     bool
 }
 
@@ -30,6 +32,7 @@ type clientRow struct {
 // event is a server.Event in words; At is zero where there was none.
 type event struct {
 	API, Error string
+	Routine    bool // the error is none to worry about
 	At         time.Time
 }
 
@@ -78,7 +81,7 @@ func inWords(names map[int16]string, e server.Event) event {
 	}
 	out := event{API: cmp.Or(names[e.Key], fmt.Sprintf("API %d", e.Key)), At: e.At}
 	if e.Code != 0 {
-		out.Error = outcomes.Name(outcomes.Slot(e.Code))
+		out.Error, out.Routine = outcomes.Name(outcomes.Slot(e.Code)), routine(e.Code)
 	}
 	return out
 }
@@ -88,11 +91,36 @@ func softwareOf(c *server.ConnectionInfo) string {
 	return strings.TrimSpace(c.SoftwareName + " " + c.SoftwareVersion)
 }
 
+// maxKinds is how many kinds of software are listed: what clients call themselves is up to them.
+const maxKinds = 20
+
+// inventory is what software clients are, by how many connections have it.
+type inventory struct {
+	Kinds  int
+	Listed []counted // the most frequent
+	Others int       // connections that are not of these
+}
+
 // software counts connections by what clients call themselves.
-func software(conns []server.ConnectionInfo) []counted {
+func software(conns []server.ConnectionInfo) inventory {
 	counts := map[string]int{}
 	for i := range conns {
 		counts[cmp.Or(softwareOf(&conns[i]), "does not say")]++
 	}
-	return byCount(counts)
+	all := byCount(counts)
+	out := inventory{Kinds: len(all), Listed: all[:min(len(all), maxKinds)]}
+	for _, c := range all[len(out.Listed):] {
+		out.Others += c.Count
+	}
+	return out
+}
+
+// routine says whether an answer with that error code belongs to how the protocol goes: a group that comes together, a cache that
+// has forgotten.
+func routine(code int16) bool {
+	switch code {
+	case kerr.MemberIDRequired.Code, kerr.RebalanceInProgress.Code, kerr.FetchSessionIDNotFound.Code, kerr.InvalidFetchSessionEpoch.Code:
+		return true
+	}
+	return false
 }

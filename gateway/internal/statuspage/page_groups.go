@@ -16,6 +16,8 @@ type groupsPage struct {
 	List   *listing
 	Groups []groupRow
 	States []stateChoice
+	// Unknown says that it never could be learnt which there are.
+	Unknown bool
 }
 
 // stateChoice is a state with how many groups are in it, and the link that shows only them.
@@ -26,11 +28,20 @@ type stateChoice struct {
 	Chosen bool
 }
 
-// Link is the address of the group's own page.
-func (g groupRow) Link() string { return "/group?" + url.Values{"id": {g.ID}}.Encode() }
+// maxLinked is the longest id of a group, in bytes, that has a page of its own: clients may make ids of 32 KiB, which no
+// address can have.
+const maxLinked = 1 << 10
 
-// Name is the group's id, or what stands for it where it is empty, as Kafka allows.
-func (g groupRow) Name() string { return cmp.Or(g.ID, "(empty id)") }
+// Link is the address of the group's own page, empty if it can have none.
+func (g groupRow) Link() string {
+	if len(g.ID) > maxLinked {
+		return ""
+	}
+	return "/group?" + url.Values{"id": {g.ID}}.Encode()
+}
+
+// Name is the group's id, shortened, or what stands for it where it is empty, as Kafka allows.
+func (g groupRow) Name() string { return cmp.Or(brief(g.ID), "(empty id)") }
 
 func (groupsPage) template() string { return "groups" }
 func (groupsPage) title() string    { return "Groups" }
@@ -48,7 +59,7 @@ func (p *Page) groups(q *request) (body, error) {
 			rows = append(rows, g)
 		}
 	}
-	var out groupsPage
+	out := groupsPage{Unknown: q.snap.GroupsStatus.AsOf.IsZero()}
 	out.Groups, out.List = list(q, rows, func(g *groupRow, search string) bool { return strings.Contains(strings.ToLower(g.ID), search) },
 		[]column[groupRow]{
 			by("id", func(g *groupRow) string { return g.ID }),
@@ -135,7 +146,7 @@ func (p *Page) group(q *request) (body, error) {
 
 	rows := make([]offsetRow, len(out.Group.Offsets))
 	for i, o := range out.Group.Offsets {
-		rows[i] = offsetRow{Offset: o, Link: q.linkTo(o.Topic), Owner: owners[place{o.Topic, o.Partition}], Share: q.behind(o)}
+		rows[i] = offsetRow{Offset: o, Link: q.linkTo(o.Topic), Owner: owners[place{o.Topic, o.Partition}], Share: behind(o)}
 	}
 	out.Offsets, out.List = list(q, rows, func(o *offsetRow, search string) bool { return strings.Contains(strings.ToLower(o.Topic), search) },
 		[]column[offsetRow]{
@@ -184,12 +195,11 @@ func (q *request) linkTo(topic string) string {
 }
 
 // behind is how much of a partition a group has yet to read, in percent; any at all is one at least.
-func (q *request) behind(o overview.Offset) int {
-	t, ok := q.snap.Topic(o.Topic)
-	if !ok || o.Lag <= 0 {
+func behind(o overview.Offset) int {
+	if o.Lag <= 0 {
 		return 0
 	}
-	kept := t.Partitions[o.Partition].Messages()
+	kept := o.End - o.Start
 	if kept <= 0 || o.Lag >= kept {
 		return 100
 	}

@@ -21,6 +21,8 @@ type overviewPage struct {
 	SeesSizes          bool
 	Rate               overview.Rate
 	HiddenTopics       int
+	// TopicsUnknown and GroupsUnknown say that it never could be learnt which there are.
+	TopicsUnknown, GroupsUnknown bool
 
 	Groups, Members int
 	States          []counted
@@ -28,7 +30,7 @@ type overviewPage struct {
 	LagKnown        bool
 
 	Clients  int
-	Software []counted
+	Software inventory
 
 	Busiest []topicRow // by messages a second
 	Lagging []groupRow // by lag
@@ -44,7 +46,10 @@ func (overviewPage) template() string { return "overview" }
 func (overviewPage) title() string    { return "Overview" }
 
 func (p *Page) overview(q *request) (body, error) {
-	out := overviewPage{SeesSizes: true, HiddenTopics: q.hiddenTopics()}
+	out := overviewPage{
+		SeesSizes: true, HiddenTopics: q.hiddenTopics(),
+		TopicsUnknown: q.snap.TopicsStatus.AsOf.IsZero(), GroupsUnknown: q.snap.GroupsStatus.AsOf.IsZero(),
+	}
 	var topics []topicRow
 	visible := q.visibleTopics()
 	for i := range visible {

@@ -54,7 +54,7 @@ func TestGoldens(t *testing.T) {
 		c := w.config(time.Now)
 		stopping := make(chan struct{})
 		close(stopping)
-		c.Gateway.Iggy, c.Stopping = "", stopping
+		c.Gateway.Iggy, c.Readiness = "", w.readiness(stopping).Ask
 		goldens["nothing"] = page(t, New(c), "/")
 	})
 	for name, got := range goldens {

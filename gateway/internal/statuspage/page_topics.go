@@ -16,6 +16,8 @@ type topicsPage struct {
 	List   *listing
 	Topics []topicRow
 	Hidden int
+	// Unknown says that it never could be learnt which there are.
+	Unknown bool
 }
 
 type topicRow struct {
@@ -37,7 +39,7 @@ func (p *Page) topics(q *request) (body, error) {
 	for i := range visible {
 		rows[i] = topicRow{&visible[i], q.seesSize(&visible[i])}
 	}
-	out := topicsPage{Hidden: q.hiddenTopics()}
+	out := topicsPage{Hidden: q.hiddenTopics(), Unknown: q.snap.TopicsStatus.AsOf.IsZero()}
 	out.Topics, out.List = list(q, rows, func(t *topicRow, search string) bool { return strings.Contains(strings.ToLower(t.Name), search) },
 		[]column[topicRow]{
 			by("name", func(t *topicRow) string { return t.Name }),
@@ -60,9 +62,10 @@ type topicPage struct {
 	Limit     string
 	List      *listing
 	Rows      []partitionRow
-	// Readers are the groups that have committed offsets in the topic.
-	Readers    []reader
-	SeesGroups bool
+	// Readers are the groups that have committed offsets in the topic, and MoreReaders how many there are beyond those.
+	Readers     []reader
+	MoreReaders int
+	SeesGroups  bool
 }
 
 type partitionRow struct {
@@ -107,7 +110,9 @@ func (p *Page) topic(q *request) (body, error) {
 		by("rate", func(p *partitionRow) float64 { return p.Rate.Messages }),
 	})
 	out.List.keep("name", name)
-	out.Readers = q.readers(name)
+	readers := q.readers(name)
+	out.Readers = readers[:min(len(readers), maxRows)]
+	out.MoreReaders = len(readers) - len(out.Readers)
 	return out, nil
 }
 

@@ -5,9 +5,11 @@ package statuspage
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/admin"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/overview"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 )
@@ -98,42 +100,52 @@ func (q *request) visibleGroups() []groupRow {
 	return groups
 }
 
-// check is how a part of the gateway is.
+// check is how a part of the gateway is, as /readyz says.
 type check struct {
 	Name, Is string
 	Good     bool
-	// AsOf is of when what is shown of the part is, if that is not now; zero: nothing is known.
-	AsOf  time.Time
-	Stale bool
 }
 
-// health says how the gateway is, as far as it shows in what is shown.
-func (q *request) health() []check {
-	iggy := check{Name: "Iggy", Is: "answers", Good: true}
-	if q.page.cfg.Gateway.Iggy == "" {
-		iggy.Is = "not connected, by its settings"
-	}
-	switch s := q.snap.TopicsStatus; {
-	case errors.Is(s.Err, overview.ErrTooManyPartitions):
-		iggy.Is = "has more partitions than are shown here"
-	case s.Err != nil:
-		iggy = check{Name: iggy.Name, Is: "does not answer", Stale: true, AsOf: s.AsOf}
-	}
-	groups := check{Name: "Groups", Is: "served", Good: true}
-	if s := q.snap.GroupsStatus; s.Err != nil {
-		groups = check{Name: groups.Name, Is: "not served", Stale: true, AsOf: s.AsOf}
-		switch {
-		case errors.Is(s.Err, coordinator.ErrLoadInProgress):
-			groups.Is = "being loaded"
-		case errors.Is(s.Err, coordinator.ErrNotCoordinator):
-			groups.Is = "taken over by another gateway"
+func health(r admin.Report) []check {
+	var all []check
+	for _, o := range r.Outcomes {
+		c := check{strings.ToUpper(o.Name[:1]) + o.Name[1:], "ok", true}
+		if o.Err != nil {
+			c.Is, c.Good = o.Err.Error(), false
 		}
+		all = append(all, c)
 	}
-	all := []check{iggy, groups}
-	select {
-	case <-q.page.cfg.Stopping:
+	if r.Stopping {
 		all = append(all, check{Name: "Gateway", Is: "shutting down"})
-	default:
+	}
+	return all
+}
+
+// notice is what the reader has to know of a part of what is shown.
+type notice struct {
+	Of, Is string
+	// Old says that the part is not of now, but of AsOf; a zero one: nothing is known of it.
+	Old  bool
+	AsOf time.Time
+}
+
+func notices(s *overview.Snapshot) []notice {
+	var all []notice
+	switch t := s.TopicsStatus; {
+	case t.Err == overview.ErrTooManyPartitions:
+		all = append(all, notice{Of: "Topics", Is: "there are more partitions than are shown here"})
+	case t.Err != nil:
+		all = append(all, notice{"Topics", "Iggy does not tell of them", true, t.AsOf})
+	}
+	if g := s.GroupsStatus; g.Err != nil {
+		n := notice{"Groups", "not served", true, g.AsOf}
+		switch {
+		case errors.Is(g.Err, coordinator.ErrLoadInProgress):
+			n.Is = "being loaded"
+		case errors.Is(g.Err, coordinator.ErrNotCoordinator):
+			n.Is = "taken over by another gateway"
+		}
+		all = append(all, n)
 	}
 	return all
 }
