@@ -14,15 +14,16 @@ STATICCHECK := $(CURDIR)/bin/staticcheck-$(STATICCHECK_VERSION)
 # cache does not see: it always runs.
 UNIT = $$(go list work | grep -vE '/e2e/(suite|soak|packages)$$')
 SUITE := ./e2e/suite ./e2e/soak ./e2e/packages
-# Most parallel tests only wait, and go test would run as many at a time as there are processors.
-PARALLEL := -parallel 8
+# Most parallel tests only wait, and go test would run as many at a time as there are processors. A package may take longer than
+# the usual 10 minutes on a slow machine.
+PATIENT := -parallel 8 -timeout 30m
 # What each client was put through, as a table: the suite adds a row for each.
 REPORT := $(CURDIR)/bin/clients.md
 FUZZTIME ?= 20s
 BENCH ?= .
 
-# $(call each,COMMAND) runs the command in every module's folder, also after it has failed in one.
-each = failed=; for module in $(MODULES) $(APART); do echo "== $$module"; (cd $$module && $(1)) || failed+=" $$module"; done; \
+# $(call each,MODULES,COMMAND) runs the command in every module's folder, also after it has failed in one.
+each = failed=; for module in $(1); do echo "== $$module"; (cd $$module && $(2)) || failed+=" $$module"; done; \
 	if [[ -n "$$failed" ]]; then echo "failed in:$$failed"; exit 1; fi
 
 .PHONY: help
@@ -39,10 +40,12 @@ run: build ## run the gateway with an Iggy of its own, on 127.0.0.1:8090 for nat
 
 .PHONY: test
 test: build ## unit tests, and clients against the gateway: Go's, and those for kcat, Java, Python, Node if there; minutes
-	go test $(PARALLEL) $(UNIT)
-	go -C deploy test -count=1 ./... # it looks at files outside its module, which the test cache does not
+	go test $(PATIENT) $(UNIT)
+	@# These look at files outside of their modules, which the test cache does not.
+	go test -count=1 ./e2e/documents ./e2e/structure ./gateway/internal/docs
+	go -C deploy test -count=1 -timeout 30m ./...
 	printf '| client | version | target | exercised | result |\n|---|---|---|---|---|\n' >$(REPORT)
-	code=0; E2E_REPORT=$(REPORT) go test -p 1 -count=1 -timeout 20m $(SUITE) || code=$$?; cat $(REPORT); exit $$code
+	code=0; E2E_REPORT=$(REPORT) go test -p 1 -count=1 -timeout 30m $(SUITE) || code=$$?; cat $(REPORT); exit $$code
 
 .PHONY: release
 release: ## the archives of PLATFORMS (linux/amd64,linux/arm64,darwin/arm64) in dist/, with checksums and bills of materials
@@ -62,23 +65,23 @@ race: ## every test under the race detector, heavy rounds shortened, the binarie
 	@# The detector's own runtime fails a check now and then in synctest bubbles (Go 1.26, tsan_rtl.cpp, kEpochLast). Only
 	@# then, and only what has not passed, runs again.
 	for try in 1 2 3 4 5; do \
-		if go test -race -short $(PARALLEL) $(UNIT) 2>&1 | tee bin/race.log; then break; fi; \
+		if go test -race -short $(PATIENT) $(UNIT) 2>&1 | tee bin/race.log; then break; fi; \
 		[[ $$try != 5 ]] && grep -q '^ThreadSanitizer: CHECK failed' bin/race.log || exit 1; \
 		echo "== the race detector crashed, not a test: once more"; \
 	done
-	E2E_RACE=true go test -race -count=1 -timeout 20m ./e2e/suite
+	E2E_RACE=true go test -race -count=1 -timeout 30m ./e2e/suite
 	go test -race -short ./e2e/soak
 
 .PHONY: verify-modules
 verify-modules: ## each module builds, vets and tests on its own, as its importers see it
-	export GOWORK=off; $(call each,go mod tidy -diff && go build ./... && go vet ./... && go test -short $(PARALLEL) ./...)
+	export GOWORK=off; $(call each,$(MODULES),go mod tidy -diff && go build ./... && go vet ./... && go test -short $(PATIENT) ./...)
 
 .PHONY: lint
 lint: $(STATICCHECK) ## gofmt, go vet, staticcheck
 	unformatted=$$(gofmt -l $(MODULES) $(APART)); if [[ -n "$$unformatted" ]]; then echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; fi
 	go vet work
 	go -C deploy vet ./...
-	$(call each,$(STATICCHECK) ./...)
+	$(call each,$(MODULES) $(APART),$(STATICCHECK) ./...)
 
 $(STATICCHECK):
 	mkdir -p bin

@@ -75,6 +75,9 @@ func addEntries(archive *tar.Writer, root string, entries []entry, modified time
 	return nil
 }
 
+// sumsFile is the name that sha256sum users expect.
+const sumsFile = "SHA256SUMS"
+
 // writeSums writes SHA256SUMS over the files of a folder, as sha256sum -c reads it.
 func writeSums(dir string) error {
 	files, err := os.ReadDir(dir) // sorted by name
@@ -89,7 +92,7 @@ func writeSums(dir string) error {
 		}
 		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(data), file.Name())
 	}
-	if err := os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, sumsFile), []byte(sums.String()), 0o644); err != nil {
 		return fmt.Errorf("release: %w", err)
 	}
 	return nil

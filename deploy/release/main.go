@@ -13,6 +13,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,18 +24,20 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	root := flags.String("root", "..", "the repository's folder")
-	out := flags.String("out", "../dist", "the folder to write to; what it holds goes")
+	out := flags.String("out", "../dist", "the folder to write to, in place of the release that it holds")
 	platforms := flags.String("platforms", "linux/amd64,linux/arm64,darwin/arm64", "what to build for, os/arch each")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	targets, err := parsePlatforms(*platforms)
@@ -53,7 +57,7 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("release: %w", err)
 	}
 	r := release{root: repository, work: work, commit: commit}
-	return errors.Join(r.make(ctx, targets, *out), os.RemoveAll(work))
+	return errors.Join(r.make(ctx, targets, *out, stdout), os.RemoveAll(work))
 }
 
 // release is one run of the command.
@@ -63,9 +67,8 @@ type release struct {
 	commit commit
 }
 
-// make writes everything for all platforms into the folder out. The folder is replaced at the end: one that is
-// there is whole.
-func (r release) make(ctx context.Context, targets []platform, out string) error {
+// make writes everything for all platforms into the folder out, and tells what it wrote. An earlier release there stays until this one is made.
+func (r release) make(ctx context.Context, targets []platform, out string, stdout io.Writer) error {
 	dist := filepath.Join(r.work, "dist")
 	if err := os.Mkdir(dist, 0o755); err != nil {
 		return fmt.Errorf("release: %w", err)
@@ -82,7 +85,24 @@ func (r release) make(ctx context.Context, targets []platform, out string) error
 	if err := writeSums(dist); err != nil {
 		return err
 	}
-	return replace(out, dist)
+	if err := replace(out, dist); err != nil {
+		return err
+	}
+	return listFiles(stdout, out)
+}
+
+// listFiles tells what was made.
+func listFiles(w io.Writer, dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	for _, file := range files {
+		if _, err := fmt.Fprintln(w, filepath.Join(dir, file.Name())); err != nil {
+			return fmt.Errorf("release: %w", err)
+		}
+	}
+	return nil
 }
 
 // makePlatform writes the archive and the bill of one platform into dist.
@@ -100,7 +120,11 @@ func (r release) makePlatform(ctx context.Context, target platform, completions 
 	if err != nil {
 		return err
 	}
-	entries := append(r.documents(target), completions...)
+	entries, err := r.documents(target)
+	if err != nil {
+		return err
+	}
+	entries = append(entries, completions...)
 	entries = append(entries, entry{name: "THIRD-PARTY-NOTICES", data: notices})
 	for _, p := range programs {
 		entries = append(entries, entry{name: p.name, path: p.path, executable: true})
@@ -112,17 +136,38 @@ func (r release) makePlatform(ctx context.Context, target platform, completions 
 }
 
 // documents are the files that go into an archive as they are in the repository.
-func (r release) documents(target platform) []entry {
+func (r release) documents(target platform) ([]entry, error) {
 	entries := []entry{
 		{name: "LICENSE", path: filepath.Join(r.root, "LICENSE")},
 		{name: "README.md", path: filepath.Join(r.root, "deploy/release/README.md")},
 	}
+	folders := map[string]string{"docs": "docs"}
 	if target.os == "linux" {
-		for _, name := range []string{"iggy-kafka-gateway.service", "iggy-kafka-gateway.env"} {
-			entries = append(entries, entry{name: "systemd/" + name, path: filepath.Join(r.root, "deploy/systemd", name)})
-		}
+		folders["systemd"] = "deploy/systemd"
 	}
-	return entries
+	for name, folder := range folders {
+		below, err := entriesIn(filepath.Join(r.root, folder), name)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, below...)
+	}
+	return entries, nil
+}
+
+// entriesIn are the files in and below a folder, which is called name in the archive.
+func entriesIn(folder, name string) ([]entry, error) {
+	var entries []entry
+	err := fs.WalkDir(os.DirFS(folder), ".", func(path string, file fs.DirEntry, err error) error {
+		if err == nil && !file.IsDir() {
+			entries = append(entries, entry{name: name + "/" + path, path: filepath.Join(folder, path)})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("release: %w", err)
+	}
+	return entries, nil
 }
 
 // platform is what Go calls GOOS and GOARCH.
@@ -140,8 +185,16 @@ func parsePlatforms(list string) ([]platform, error) {
 	return targets, nil
 }
 
-// replace puts the folder made in the place of the folder old.
+// replace puts the folder made in the place of the folder old, which may be missing or empty or hold a release, nothing else: what it
+// holds goes.
 func replace(old, made string) error {
+	files, err := os.ReadDir(old)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("release: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(old, sumsFile)); err != nil && len(files) > 0 {
+		return fmt.Errorf("release: %s is not empty and holds no release: it has no %s", old, sumsFile)
+	}
 	if err := os.RemoveAll(old); err != nil {
 		return fmt.Errorf("release: %w", err)
 	}

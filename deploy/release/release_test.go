@@ -155,3 +155,35 @@ func TestNoticesIn(t *testing.T) {
 		t.Error("a package outside its module is no error")
 	}
 }
+
+// TestReplace: a release takes the place of another one, never of anything else.
+func TestReplace(t *testing.T) {
+	made := t.TempDir()
+	write := func(dir, name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(made, sumsFile, "new")
+	home := t.TempDir()
+	write(home, "letter", "dear")
+	if err := replace(home, made); err == nil {
+		t.Error("a folder of other things was replaced")
+	}
+	if _, err := os.Stat(filepath.Join(home, "letter")); err != nil {
+		t.Error(err)
+	}
+	earlier := t.TempDir()
+	write(earlier, sumsFile, "old")
+	write(earlier, "a.tar.gz", "old")
+	for _, out := range []string{earlier, t.TempDir(), filepath.Join(t.TempDir(), "dist")} {
+		if err := replace(out, made); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(out, sumsFile))
+		if files, _ := os.ReadDir(out); err != nil || string(text) != "new" || len(files) != 1 {
+			t.Errorf("%d files, sums %q, %v", len(files), text, err)
+		}
+	}
+}

@@ -69,7 +69,7 @@ func presets() map[string][]string {
 		"latency": {"-measure=latency", "-targets=embedded-memory,separate", "-clients=franz,raw,sdk", "-sizes=100", "-partitions=1", "-acks=all",
 			"-pairs=10", "-records=2000"},
 		"metrics": {"-targets=embedded-memory,separate", "-clients=franz", "-sizes=100", "-partitions=1", "-acks=all",
-			"-pairs=10", "-warm-up=2", "-records=1000000", "-beside=IGGY_KAFKA_ADMIN_ADDR="},
+			"-pairs=10", "-warm-up=2", "-records=3000000", "-consume=false", "-beside=IGGY_KAFKA_ADMIN_ADDR="},
 		"metrics-latency": {"-measure=latency", "-targets=embedded-memory,separate", "-clients=raw", "-sizes=100", "-partitions=1", "-acks=all",
 			"-pairs=10", "-warm-up=2", "-records=5000", "-beside=IGGY_KAFKA_ADMIN_ADDR="},
 		"idle": {"-measure=idle"},

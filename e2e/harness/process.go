@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	startTimeout = 60 * time.Second // a JVM on a busy machine takes its time
+	startTimeout = 3 * time.Minute  // a JVM on a busy machine takes its time
 	stopTimeout  = 40 * time.Second // above the gateway's own drain
 	logTail      = 8 << 10          // bytes of the log that a failure shows
 )

@@ -94,6 +94,15 @@ func (r made) testContents(t *testing.T) {
 		want["systemd/iggy-kafka-gateway.service"] = "-rw-r--r--"
 		want["systemd/iggy-kafka-gateway.env"] = "-rw-r--r--"
 	}
+	for _, pattern := range []string{"docs/*.md", "docs/adr/*.md"} {
+		pages, err := filepath.Glob(filepath.Join(repository(t), pattern))
+		if err != nil || len(pages) == 0 {
+			t.Fatalf("%s: %d pages, %v", pattern, len(pages), err)
+		}
+		for _, page := range pages {
+			want[strings.TrimPrefix(page, repository(t)+"/")] = "-rw-r--r--"
+		}
+	}
 	dir, got := r.unpacked, map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -44,8 +44,6 @@ func newDesk(t *testing.T, build func() (harness.Binaries, error)) *desk {
 	return &desk{build: build, dir: t.TempDir(), bin: t.TempDir()}
 }
 
-func (d *desk) needs(t *testing.T, tool string) { t.Helper(); requireTool(t, tool) }
-
 func (d *desk) set(variables ...string) { d.env = append(d.env, variables...) }
 
 func (d *desk) replace(pairs ...string) { d.pairs = append(d.pairs, pairs...) }

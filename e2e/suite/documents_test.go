@@ -114,7 +114,7 @@ func examplesOf(page documents.Page, notRun []documents.NotRun) []example {
 
 // readReadme: the gateway of make run, and the README's own clients of it.
 func readReadme(t *testing.T, d *desk) {
-	d.needs(t, "kcat")
+	requireTool(t, "kcat")
 	for _, tool := range []string{"javac", "mvn"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			missing(t, "java", err)
@@ -128,7 +128,7 @@ func readReadme(t *testing.T, d *desk) {
 
 // readRelease: an archive that has been unpacked, and an Iggy server.
 func readRelease(t *testing.T, d *desk) {
-	d.needs(t, "kcat")
+	requireTool(t, "kcat")
 	bin := d.built(t)
 	target := &harness.Target{}
 	if err := target.StartIggy(t.Context(), bin, t.TempDir()); err != nil {
@@ -146,22 +146,19 @@ func readRelease(t *testing.T, d *desk) {
 	d.foreground = map[string]func(context.Context) error{"./iggy-kafka-gateway --embedded": d.ready, "export IGGY_KAFKA_IGGY_ADDR=": d.ready}
 }
 
-// readSecurity: the same, and Kafka's tools.
-func readSecurity(t *testing.T, d *desk) {
-	for _, tool := range []string{"openssl", "curl", "kcat"} {
-		d.needs(t, tool)
-	}
-	d.kafkaScripts(t)
+// readBuilt: a checkout that has been built.
+func readBuilt(t *testing.T, d *desk) {
+	requireTool(t, "curl")
+	requireTool(t, "kcat")
 	d.built(t)
 	d.gatewayAddresses(t)
 }
 
-// readBuilt: a checkout that has been built.
-func readBuilt(t *testing.T, d *desk) {
-	d.needs(t, "curl")
-	d.needs(t, "kcat")
-	d.built(t)
-	d.gatewayAddresses(t)
+// readSecurity: the same, and Kafka's tools.
+func readSecurity(t *testing.T, d *desk) {
+	requireTool(t, "openssl")
+	d.kafkaScripts(t)
+	readBuilt(t, d)
 }
 
 // readTroubleshooting: a gateway that runs.
@@ -174,6 +171,7 @@ func readTroubleshooting(t *testing.T, d *desk) {
 	d.set("IGGY_KAFKA_BIND_ADDR="+target.Kafka, "IGGY_KAFKA_ADMIN_ADDR="+target.Admin)
 }
 
+// readSettings: a checkout that has been built, and the settings of an embedded Iggy.
 func readSettings(t *testing.T, d *desk) {
 	d.built(t)
 	d.set("IGGY_KAFKA_EMBEDDED=true")
@@ -187,7 +185,7 @@ func readQuotas(t *testing.T, d *desk) {
 
 // readMigrating: a broker to leave, and a gateway that copies offsets.
 func readMigrating(t *testing.T, d *desk) {
-	d.needs(t, "kcat")
+	requireTool(t, "kcat")
 	d.kafkaScripts(t)
 	programs := d.built(t)
 	d.command(t, filepath.Base(programs.Gateway), programs.Gateway)

@@ -31,7 +31,7 @@ const (
 	// settleTime is how long a gateway is left alone until it may have no more than before.
 	settleTime = time.Minute
 	// idleTime is after how long it has closed the connections to Iggy that it does not need, as TestSuite has set it up.
-	idleTime = 10 * time.Second
+	idleTime = 15 * time.Second
 	// crowdSize is about as many clients as a gateway serves at a time, with the settings that it has by itself.
 	crowdSize = 1000
 )

@@ -32,9 +32,26 @@ func testQuotas(t *testing.T, target *harness.Target) {
 }
 
 // PB-74: who is above its rate is answered at once and then not read (KIP-219), and its consumers get no records meanwhile. How long
-// is a matter of the moment, so what is told of it is only whether.
+// is a matter of the moment, so what is told of it is only whether. A rate is that of the last ten seconds, and so on a machine that
+// is too busy for it everything is done again.
 func testThrottledAnswers(t *testing.T, target *harness.Target) {
-	s := newTranscript(t, target)
+	for range 10 {
+		if s, inTime := throttledAnswers(t, target); inTime {
+			s.compare("quotas")
+			return
+		}
+	}
+	t.Fatal("the machine is too slow to be above a rate")
+}
+
+func throttledAnswers(t *testing.T, target *harness.Target) (s *transcript, inTime bool) {
+	inTime = true
+	// pace is for what has to be done within a rate's time.
+	pace := func() (done func()) {
+		begun := time.Now()
+		return func() { inTime = inTime && time.Since(begun) < 9*time.Second }
+	}
+	s = newTranscript(t, target)
 	p := &parity{transcript: s, topic: s.create("topic", 1)}
 	const rate = 10_000
 	var sets []func(float64)
@@ -91,9 +108,11 @@ func testThrottledAnswers(t *testing.T, target *harness.Target) {
 
 	for _, version := range []int16{3, 9} {
 		conn, _ := limited(producerRate)
+		done := pace()
 		ask("below the rate", conn, large(version, -1, allowed))
 		begun := time.Now()
 		_, throttled := ask("above it", conn, large(version, 1, over))
+		done()
 		muted(conn, begun, throttled)
 	}
 	conn, _ := limited(producerRate)
@@ -130,10 +149,12 @@ func testThrottledAnswers(t *testing.T, target *harness.Target) {
 			p.note(step, req, resp, err)
 			return id, throttled
 		}
+		done := pace()
 		if version < 7 {
 			withoutRecords("below the rate", fetch(0, -1, small))
 			begun := time.Now()
 			_, throttled := withoutRecords("above it", fetch(0, -1, small+6))
+			done()
 			muted(conn, begun, throttled)
 			continue
 		}
@@ -147,8 +168,9 @@ func testThrottledAnswers(t *testing.T, target *harness.Target) {
 		withoutRecords("the session goes on, at another rate", goOn)
 		set(rate / 10)
 		withoutRecords("a new session, above the rate", fetch(0, 0, small+6))
+		done()
 	}
-	s.compare("quotas")
+	return s, inTime
 }
 
 // throttles counts how often a client was throttled.
