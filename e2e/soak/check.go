@@ -6,6 +6,8 @@ package soak
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -19,12 +21,13 @@ const mostFaults = 10
 type Verdict struct {
 	Faults []string
 	// Acked records, of them Excused because the store has lost them; records Stored; Read ones, by all consumers;
-	// sequences Broken because of such a loss.
-	Acked, Excused, Stored, Read, Broken int
+	// sequences Broken because of such a loss; how often a group was found to be Back at a late commit.
+	Acked, Excused, Stored, Read, Broken, Back int
 }
 
 func (v Verdict) String() string {
-	return fmt.Sprintf("%d acked, %d stored, %d read, %d excused, %d sequences broken", v.Acked, v.Stored, v.Read, v.Excused, v.Broken)
+	return fmt.Sprintf("%d acked, %d stored, %d read, %d excused, %d sequences broken, %d times back at a late commit",
+		v.Acked, v.Stored, v.Read, v.Excused, v.Broken, v.Back)
 }
 
 // Check holds what clients were told against what is stored. It expects a run that has come to rest: everything that was
@@ -246,10 +249,14 @@ func (c *checker) passedOver(r *ConsumerHistory, partition int, offset int64) bo
 
 // checkGroup expects that members read what is assigned to them and nothing else, in order and without a gap, that no
 // record is skipped when partitions change hands, that none is read again that was committed before, and that nothing is
-// committed that was not read. What a member says late makes this milder, not wrong. Of a group whose store forgets, only
-// the records themselves are looked at: its commits are forgotten, too.
+// committed that was not read. A late commit may put the group back to its own offset, and to no other. What a member says
+// late makes this milder, not wrong. Of a group whose store forgets, only the records themselves are looked at: its commits
+// are forgotten, too.
 func (c *checker) checkGroup() {
-	g := groupChecker{c, map[string]map[int]int64{}, make([]int64, len(c.h.Log)), make([]int64, len(c.h.Log))}
+	g := groupChecker{
+		checker: c, next: map[string]map[int]int64{}, late: slices.Clone(c.h.Group.Late),
+		read: make([]int64, len(c.h.Log)), committed: make([]int64, len(c.h.Log)),
+	}
 	for _, e := range c.h.Group.Events {
 		g.told(e)
 	}
@@ -260,7 +267,7 @@ func (c *checker) checkGroup() {
 		switch {
 		case committed > g.read[p]:
 			c.fault("the group: %d of partition %d is committed at the end, read is what comes before %d", committed, p, g.read[p])
-		case max(committed, 0) < g.committed[p]:
+		case max(committed, 0) < g.committed[p] && !g.back(p, committed, math.MaxInt64):
 			c.fault("the group: %d of partition %d is committed at the end, though %d was confirmed", committed, p, g.committed[p])
 		case g.read[p] != int64(len(c.h.Log[p])):
 			c.fault("the group has read partition %d to %d, which ends at %d", p, g.read[p], len(c.h.Log[p]))
@@ -271,6 +278,7 @@ func (c *checker) checkGroup() {
 type groupChecker struct {
 	*checker
 	next            map[string]map[int]int64 // by member and partition that it has: what it reads next, -1 before the first
+	late            []LateCommit             // without what the group was found to be back at
 	read, committed []int64                  // by partition: all before was read by somebody, was confirmed as committed
 }
 
@@ -301,6 +309,23 @@ func (g *groupChecker) told(e GroupEvent) {
 	}
 }
 
+// back tells whether a late commit, each of which is executed once, has put a partition back to an offset at some time
+// before. Then that is what is committed.
+func (g *groupChecker) back(partition int, offset int64, before time.Duration) bool {
+	i := slices.IndexFunc(g.late, func(late LateCommit) bool {
+		at, ok := late.Offsets[partition]
+		return ok && at == offset && late.At <= before
+	})
+	if i < 0 {
+		return false
+	}
+	g.late[i].Offsets = maps.Clone(g.late[i].Offsets)
+	delete(g.late[i].Offsets, partition)
+	g.committed[partition] = offset
+	g.verdict.Back++
+	return true
+}
+
 func (g *groupChecker) record(e GroupEvent) {
 	g.verdict.Read++
 	log := g.h.Log[e.Partition]
@@ -318,7 +343,7 @@ func (g *groupChecker) record(e GroupEvent) {
 		return
 	case next >= 0 && e.Offset != next:
 		g.fault("member %s reads %d of partition %d where %d comes next", e.Member, e.Offset, e.Partition, next)
-	case next < 0 && e.Offset < g.committed[e.Partition]:
+	case next < 0 && e.Offset < g.committed[e.Partition] && !g.back(e.Partition, e.Offset, e.At):
 		g.fault("member %s begins partition %d at %d, though all before %d is committed", e.Member, e.Partition, e.Offset, g.committed[e.Partition])
 	case next < 0 && e.Offset > read:
 		g.fault("member %s begins partition %d at %d, though nobody has read %d", e.Member, e.Partition, e.Offset, read)

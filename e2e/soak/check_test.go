@@ -4,6 +4,7 @@
 package soak
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,11 @@ func TestCheck(t *testing.T) {
 	}
 	assigned := said("a", group.Assigned, 0, "")
 	first, second, third := said("a", group.Record, 0, "0.0"), said("a", group.Record, 1, "0.1"), said("a", group.Record, 2, "0.2")
+	allRead := []GroupEvent{assigned, first, second, third, said("a", group.Committed, 3, ""), said("a", group.Revoked, 0, "")}
+	lately := func(offset int64, at time.Duration, g GroupHistory) GroupHistory {
+		g.Late = []LateCommit{{At: at, Offsets: map[int]int64{0: offset}}}
+		return g
+	}
 
 	for name, test := range map[string]struct {
 		log    string
@@ -140,6 +146,14 @@ func TestCheck(t *testing.T) {
 			said("b", group.Assigned, 0, ""), said("b", group.Record, 2, "0.2"))}, "though nobody has read 1"},
 		"group, again what was committed": {complete, History{Group: members(1, assigned, first, said("a", group.Committed, 1, ""), said("a", group.Revoked, 0, ""),
 			said("b", group.Assigned, 0, ""), said("b", group.Record, 0, "0.0"), said("b", group.Record, 1, "0.1"), said("b", group.Record, 2, "0.2"))}, "though all before 1 is committed"},
+		"group, back at a late commit": {complete, History{Group: lately(1, 0, members(1, allRead...))}, ""},
+		"group, back at another":       {complete, History{Group: lately(1, 0, members(2, allRead...))}, "though 3 was confirmed"},
+		"group, begins at a late commit": {complete, History{Group: lately(1, 0, members(2, slices.Concat(allRead, []GroupEvent{
+			said("b", group.Assigned, 0, ""), said("b", group.Record, 1, "0.1"), said("b", group.Committed, 2, ""), said("b", group.Record, 2, "0.2")})...))}, ""},
+		"group, begins at what is late only then": {complete, History{Group: lately(1, 10, members(3, slices.Concat(allRead, []GroupEvent{
+			said("b", group.Assigned, 0, ""), said("b", group.Record, 1, "0.1")})...))}, "though all before 3 is committed"},
+		"group, back twice at one late commit": {complete, History{Group: lately(1, 0, members(1, slices.Concat(allRead, []GroupEvent{
+			said("b", group.Assigned, 0, ""), said("b", group.Record, 1, "0.1"), said("b", group.Committed, 2, ""), said("b", group.Record, 2, "0.2")})...))}, "though 2 was confirmed"},
 		"group, another record": {complete, History{Group: members(-1, assigned, first, said("a", group.Record, 1, "0.2"), third)}, "where 0.1 is stored"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -103,6 +103,15 @@ type GroupHistory struct {
 	Events []GroupEvent
 	// Committed is what is committed at the end, by partition; -1: nothing. Nil without a group.
 	Committed []int64
+	// Late are commits that reached the gateway when those who made them had lost the connection, in order.
+	Late []LateCommit
+}
+
+// LateCommit is a commit that arrives when its connection is lost. It is executed all the same, as by a broker (testLateCommit
+// in the suite), over what was committed and confirmed meanwhile.
+type LateCommit struct {
+	At      time.Duration // before it is executed
+	Offsets map[int]int64 // by partition
 }
 
 // GroupEvent is one member's word.

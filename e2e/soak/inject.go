@@ -15,7 +15,7 @@ import (
 const (
 	// startLimit bounds how long a program may take until it serves again, with everything around it being disturbed.
 	startLimit = 60 * time.Second
-	// stillness is for how long nothing reaches the clients before nothing is taken to be on its way to them.
+	// stillness is for how long nothing reaches the clients, or the log, before nothing is taken to be on its way there.
 	stillness = 250 * time.Millisecond
 	// gathering is how long requests are held before their senders lose the connection.
 	gathering = 50 * time.Millisecond

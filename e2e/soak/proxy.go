@@ -15,6 +15,7 @@ import (
 // mean. Its methods return at once and are safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
+	late     func(piece []byte)
 	target   string
 	running  sync.WaitGroup
 
@@ -33,13 +34,15 @@ type weather struct {
 	delay   time.Duration // most of a piece
 }
 
-// StartProxy listens on a port of its own; connections go on to target.
-func StartProxy(target string) (*Proxy, error) {
+// StartProxy listens on a port of its own; connections go on to target. Late, unless nil, is called with what a client had
+// sent over a connection that it has lost, before the target gets that all the same. The bytes begin where the client began
+// a write, unless it writes more at once than the proxy reads. Late must not keep them.
+func StartProxy(target string, late func(piece []byte)) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{listener: l, target: target, links: map[*link]struct{}{}, changed: make(chan struct{})}
+	p := &Proxy{listener: l, late: late, target: target, links: map[*link]struct{}{}, changed: make(chan struct{})}
 	p.running.Go(p.accept)
 	return p, nil
 }
@@ -218,6 +221,9 @@ func (p *Proxy) pass(l *link, from, to *net.TCPConn, way Way) {
 			return
 		}
 		allowed, cut := l.take(n, way)
+		if allowed > 0 && p.late != nil && way == Requests && l.isOrphaned() {
+			p.late(buffer[:allowed])
+		}
 		if _, werr := to.Write(buffer[:allowed]); werr != nil && err == nil {
 			err = werr
 		}

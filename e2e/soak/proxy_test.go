@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // echo starts a server that answers with what it gets, and a proxy in front of it.
@@ -34,7 +36,7 @@ func echo(t *testing.T) *Proxy {
 			}()
 		}
 	}()
-	p, err := StartProxy(l.Addr().String())
+	p, err := StartProxy(l.Addr().String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +168,8 @@ func TestProxyHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	p, err := StartProxy(l.Addr().String())
+	late := make(chan string, 2)
+	p, err := StartProxy(l.Addr().String(), func(piece []byte) { late <- string(piece) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,11 +186,25 @@ func TestProxyHolds(t *testing.T) {
 	p.Hold()
 	client.send("bc")
 	server.expect(silent, os.ErrDeadlineExceeded)
+	p.Release()
+	server.expect("bc", nil) // late, but its client is still there
+	p.Hold()
+	client.send("de")
+	server.expect(silent, os.ErrDeadlineExceeded)
 	p.Orphan()
 	client.expect(silent, reset)
 	server.expect(silent, os.ErrDeadlineExceeded)
 	p.Release()
-	server.expect("bc", io.EOF)
+	server.expect("de", io.EOF)
+	p.Close()
+	close(late)
+	var told []string
+	for piece := range late {
+		told = append(told, piece)
+	}
+	if diff := cmp.Diff([]string{"de"}, told); diff != "" {
+		t.Errorf("told of what came late (-want +got):\n%s", diff)
+	}
 }
 
 func TestProxyRefuses(t *testing.T) {

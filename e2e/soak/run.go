@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +39,7 @@ type run struct {
 	producers []producer // until they have finished
 	consumers []*consumer
 	members   *members
+	late      *lateCommits
 
 	disturbed    time.Time    // when that began: the clients are there, and the times of faults count from here
 	startsFailed atomic.Int64 // a program gave up before it served
@@ -47,7 +49,8 @@ type run struct {
 // Execute carries out a plan and returns what was seen. It keeps what it writes in dir. The error says what went wrong
 // besides: a program that did not end or start as it should, a client that did not come to rest.
 func Execute(ctx context.Context, plan Plan, bin harness.Binaries, dir string) (*History, Counts, error) {
-	r := &run{plan: plan, bin: bin, scene: &scene{topic: "soak", partitions: plan.Partitions, dir: dir}}
+	s := &scene{topic: "soak", partitions: plan.Partitions, dir: dir}
+	r := &run{plan: plan, bin: bin, scene: s, late: &lateCommits{scene: s}}
 	defer r.close()
 	if err := r.start(ctx, dir); err != nil {
 		return nil, Counts{}, fmt.Errorf("soak: start: %w", err)
@@ -71,7 +74,7 @@ func (r *run) start(ctx context.Context, dir string) (err error) {
 	if r.clock, err = harness.NewSteppedClock(dir); err != nil {
 		return err
 	}
-	if r.clients, err = StartProxy(""); err != nil {
+	if r.clients, err = StartProxy("", r.late.heard); err != nil {
 		return err
 	}
 	if err := r.startServers(ctx, dir); err != nil {
@@ -122,7 +125,7 @@ func (r *run) startServers(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	if r.target.IggyServer != nil {
-		if r.iggy, err = StartProxy(r.target.Iggy.Addr); err != nil {
+		if r.iggy, err = StartProxy(r.target.Iggy.Addr, nil); err != nil {
 			return err
 		}
 		settings = append(settings, "IGGY_KAFKA_IGGY_ADDR="+r.iggy.Addr().String())
@@ -199,14 +202,30 @@ func (r *run) rest(ctx context.Context) (*History, error) {
 		h.Producers = append(h.Producers, p.history())
 	}
 	r.producers = nil
-	var err error
-	if h.Log, err = r.native.logs(r.plan.Partitions); err != nil {
-		return h, errors.Join(append(errs, err)...)
-	}
 	reading, cancel := context.WithTimeoutCause(ctx, quietLimit, errNotAtRest)
 	defer cancel()
+	var err error
+	if h.Log, err = r.stillLogs(reading); err != nil {
+		return h, errors.Join(append(errs, err)...)
+	}
 	errs = append(errs, r.restReaders(reading, h))
 	return h, errors.Join(errs...)
+}
+
+// stillLogs returns what is stored when nothing more comes: producers have their answers, but what is late may still be
+// executed.
+func (r *run) stillLogs(ctx context.Context) ([][]Stored, error) {
+	var before [][]Stored
+	for {
+		logs, err := r.native.logs(r.plan.Partitions)
+		if err != nil || slices.EqualFunc(before, logs, func(a, b []Stored) bool { return len(a) == len(b) }) {
+			return logs, err
+		}
+		before = logs
+		if err := sleep(ctx, stillness); err != nil {
+			return nil, fmt.Errorf("%w: records are still written when all are answered", err)
+		}
+	}
 }
 
 // restReaders waits until all is read.
@@ -233,7 +252,7 @@ func (r *run) restReaders(ctx context.Context, h *History) error {
 		defer cancel()
 		errs = append(errs, r.members.stop(leaving))
 		committed, err := r.committed(leaving)
-		h.Group = GroupHistory{Events: r.members.events, Committed: committed}
+		h.Group = GroupHistory{Events: r.members.events, Committed: committed, Late: r.late.all()}
 		errs = append(errs, err)
 	}
 	for i, c := range r.consumers {

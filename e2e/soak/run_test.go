@@ -159,6 +159,7 @@ func (s *total) add(v Verdict, c Counts, failed bool) {
 	s.verdict.Read += v.Read
 	s.verdict.Excused += v.Excused
 	s.verdict.Broken += v.Broken
+	s.verdict.Back += v.Back
 	s.counts.Add(c)
 }
 

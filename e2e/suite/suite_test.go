@@ -57,6 +57,7 @@ func scenarios() []scenario {
 		{"parity-over-time", testParityTimes},
 		{"groups", testGroups},
 		{"join-rounds", testJoinRounds},
+		{"late-commit", testLateCommit},
 		{"leaks-end", leaks.end},
 		{"PB-38-sequences-over-restarts", testSequencesOverRestarts},
 		{"group-restarts", testGroupRestarts},
