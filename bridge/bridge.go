@@ -5,6 +5,7 @@ package bridge
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -41,7 +42,8 @@ type Bridge struct {
 }
 
 // Open signs in to Iggy, makes the default stream if it is missing, and checks that the streams of the topic map
-// exist and that the user may read. It tries until ctx is done when Iggy cannot be reached; a refusal ends it at once.
+// exist and that the user may read. It tries until ctx is done when Iggy cannot be reached; what waiting does not mend ends it at
+// once: a refusal, and a certificate that does not fit.
 func Open(ctx context.Context, cfg Config) (*Bridge, error) {
 	cfg = cfg.withDefaults()
 	switch {
@@ -73,11 +75,14 @@ func (b *Bridge) start(ctx context.Context) error {
 	var telling error // what was met last, but for a try that was cut short: the one before it says more
 	for wait := redialMin; ; wait = min(2*wait, redialMax) {
 		err := b.prepare(ctx)
-		if err == nil || !IsRetryable(err) || IsLoginFailed(err) {
+		if err == nil || !mayHeal(err) {
 			return err
 		}
 		if telling == nil || !IsTimeout(err) && !errors.Is(err, os.ErrDeadlineExceeded) {
 			telling = err
+		}
+		if ctx.Err() == nil {
+			b.cfg.Retrying(err)
 		}
 		select {
 		case <-time.After(wait):
@@ -85,6 +90,15 @@ func (b *Bridge) start(ctx context.Context) error {
 			return telling
 		}
 	}
+}
+
+// mayHeal says whether Iggy may be usable a little later, though nobody changes a setting. A name that is not known may come to be:
+// that of a server which is started at the same time.
+func mayHeal(err error) bool {
+	if _, unfit := errors.AsType[*tls.CertificateVerificationError](err); unfit {
+		return false
+	}
+	return IsRetryable(err) && !IsLoginFailed(err)
 }
 
 // prepare is one try at everything that Open promises.

@@ -67,6 +67,8 @@ type Config struct {
 	TailMin, TailMax int
 	TailBytes        int64
 
+	// Retrying, unless nil, is told why Iggy cannot be used yet each time that Open is about to try again, which waits for it.
+	Retrying func(why error)
 	// Dial replaces the network: for a server within the process, and for tests.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Logger gets one line per connection lost and per fault worth an operator's eye.
@@ -94,6 +96,9 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.TailBytes, 1<<30)
 	if c.Exclusive == nil {
 		c.Exclusive = func(string) bool { return false }
+	}
+	if c.Retrying == nil {
+		c.Retrying = func(error) {}
 	}
 	if c.Dial == nil {
 		c.Dial = (&net.Dialer{}).DialContext

@@ -176,7 +176,7 @@ func ValidateTopicName(name string) error {
 		return &TopicNameError{fmt.Sprintf("'%s' is not allowed", name)}
 	case len(name) > maxTopicName:
 		if len(name) > maxShownName { // an answer has no room for 32 KiB of it
-			name = name[:maxShownName] + "..."
+			name = strings.ToValidUTF8(name[:maxShownName], "") + "..."
 		}
 		return &TopicNameError{fmt.Sprintf("the length of '%s' is longer than the max allowed length %d", name, maxTopicName)}
 	case strings.ContainsFunc(name, func(r rune) bool {

@@ -23,6 +23,7 @@ func TestValidateTopicName(t *testing.T) {
 		{"a b", "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"},
 		{"größe", "Topic name is invalid: 'größe' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"},
 		{strings.Repeat("x", 32_000), "Topic name is invalid: the length of '" + strings.Repeat("x", 1024) + "...' is longer than the max allowed length 249"},
+		{"x" + strings.Repeat("ü", 600), "Topic name is invalid: the length of 'x" + strings.Repeat("ü", 511) + "...' is longer than the max allowed length 249"},
 		{strings.Repeat("x", 250), "Topic name is invalid: the length of '" + strings.Repeat("x", 250) + "' is longer than the max allowed length 249"},
 	} {
 		got := ""

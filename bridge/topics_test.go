@@ -5,8 +5,11 @@ package bridge
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"log/slog"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -401,6 +404,49 @@ func TestOpen(t *testing.T) {
 			time.AfterFunc(5*time.Second, func() { f.mu.Lock(); f.down = false; f.mu.Unlock() })
 			if err := open(t, f, NewNames("kafka")); err != nil {
 				t.Errorf("%v", err)
+			}
+		})
+	})
+	t.Run("told while it tries", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeIggy(t)
+			unknown := &net.DNSError{Err: "no such host", Name: "iggy", IsNotFound: true} // until the server beside it has started
+			start, tries := time.Now(), 0
+			var told []error
+			b, err := Open(t.Context(), Config{
+				Addr: "iggy:8090", Username: "iggy", Password: "iggy", Names: NewNames("kafka"), Retrying: func(why error) { told = append(told, why) },
+				Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+					if tries++; time.Since(start) < 5*time.Second {
+						return nil, unknown
+					}
+					return f.dial(ctx, network, addr)
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Close(t.Context())
+			if len(told) < tries-1 || tries < 3 {
+				t.Errorf("%d tries, told of %d", tries, len(told))
+			}
+			for _, why := range told {
+				if !errors.Is(why, unknown) {
+					t.Errorf("told %v", why)
+				}
+			}
+		})
+	})
+	t.Run("unfit certificate", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			unfit := &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "iggy"}}
+			start := time.Now()
+			_, err := Open(t.Context(), Config{
+				Addr: "iggy:8090", Username: "iggy", Password: "iggy", Names: NewNames("kafka"),
+				Dial:     func(context.Context, string, string) (net.Conn, error) { return nil, unfit },
+				Retrying: func(why error) { t.Errorf("to be tried again: %v", why) },
+			})
+			if !errors.Is(err, unfit) || time.Since(start) > time.Second {
+				t.Errorf("%v after %v", err, time.Since(start))
 			}
 		})
 	})

@@ -33,6 +33,7 @@ func (g *Group) Describe() Description {
 	if g.state == Stable {
 		d.Protocol = g.protocol
 	}
+	d.Members = slices.Grow(d.Members, len(g.members)) // nil stays nil: none
 	for _, m := range g.members {
 		shown := MemberDescription{
 			MemberID: m.id, InstanceID: m.instanceID, ClientID: m.clientID, ClientHost: m.clientHost,

@@ -24,6 +24,6 @@
 //   - DescribeGroups below v6 answers no error for ErrGroupIDNotFound, and state Dead.
 //   - LeaveGroup below v3 has one member: the error of its Left is the answer's.
 //
-// What a store does: [Store] says; package statelog has one that lasts. The coordinator answers a commit, and a leader's assignment, when the store has it, and
-// shows no offset that the store does not have.
+// What a store does: [Store] says; package statelog has one that lasts. The coordinator answers a commit, and a leader's
+// assignment, when the store has it, and shows no offset that the store does not have.
 package coordinator

@@ -80,7 +80,9 @@ func (d *Driver) Describe(ctx context.Context, group string) (Description, error
 
 // List returns the groups that the filter chooses, sorted by id.
 func (d *Driver) List(ctx context.Context, f Filter) ([]Listing, error) {
-	return read(ctx, d, func(gs *Groups) ([]Listing, error) { return gs.List(f), nil })
+	list, err := read(ctx, d, func(gs *Groups) ([]Listing, error) { return gs.listUnsorted(f), nil })
+	sortListings(list) // which nobody else has to wait for
+	return list, err
 }
 
 // Offsets answers each query for a group's offsets, in order; nil asks for all. What is being committed does not show

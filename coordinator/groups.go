@@ -103,15 +103,24 @@ func (gs *Groups) Offsets(group string, queries []OffsetQuery) []OffsetResult {
 
 // List returns the groups that the filter chooses, sorted by id.
 func (gs *Groups) List(f Filter) []Listing {
-	var list []Listing
+	list := gs.listUnsorted(f)
+	sortListings(list)
+	return list
+}
+
+func (gs *Groups) listUnsorted(f Filter) []Listing {
+	list := make([]Listing, 0, len(gs.byID))
 	for id, e := range gs.byID {
 		l := Listing{ID: id, ProtocolType: e.protocolType, State: e.state, Type: TypeClassic}
 		if e.state != Dead && f.includes(l) {
 			list = append(list, l)
 		}
 	}
-	slices.SortFunc(list, func(a, b Listing) int { return strings.Compare(a.ID, b.ID) })
 	return list
+}
+
+func sortListings(list []Listing) {
+	slices.SortFunc(list, func(a, b Listing) int { return strings.Compare(a.ID, b.ID) })
 }
 
 // readers returns the ids of the groups that have offsets of a topic, sorted.

@@ -169,7 +169,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// withElements encodes requests of some thousand array elements.
+// metadataOf names n topics, each by as many bytes.
 func metadataOf(n, nameLength int) kmsg.Request {
 	req := kmsg.NewPtrMetadataRequest()
 	req.Version = 8

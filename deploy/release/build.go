@@ -51,8 +51,8 @@ func (r release) build(ctx context.Context, target platform) ([]program, error) 
 	return programs, nil
 }
 
-// buildOne compiles a program. It is static (no C library), without the paths of this machine in it, and stripped of what only debuggers read:
-// stack traces and profiles keep their names and lines.
+// buildOne compiles a program. It is static (no C library), without the paths of this machine in it, and stripped of what only
+// debuggers read: stack traces and profiles keep their names and lines.
 func (r release) buildOne(ctx context.Context, target platform, s source) (program, error) {
 	path := filepath.Join(r.work, target.os+"-"+target.arch, s.name)
 	if _, err := os.Stat(path); err != nil { // not yet in this run

@@ -67,7 +67,8 @@ type release struct {
 	commit commit
 }
 
-// make writes everything for all platforms into the folder out, and tells what it wrote. An earlier release there stays until this one is made.
+// make writes everything for all platforms into the folder out, and tells what it wrote. An earlier release there stays until
+// this one is made.
 func (r release) make(ctx context.Context, targets []platform, out string, stdout io.Writer) error {
 	dist := filepath.Join(r.work, "dist")
 	if err := os.Mkdir(dist, 0o755); err != nil {

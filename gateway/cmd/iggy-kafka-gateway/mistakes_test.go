@@ -89,8 +89,11 @@ func TestMistakes(t *testing.T) {
 			return command(serving(iggy(t, embedded.Config{TLS: p.server}), "--iggy-password=iggy", "--iggy-tls-enabled",
 				"--iggy-tls-domain=iggy.example", "--iggy-tls-ca-file="+p.ca))
 		}},
-		{"Iggy not there", func(t *testing.T) string {
-			return command(serving(freeAddr(t), "--iggy-password=iggy"))
+		{"Iggy not there", func(*testing.T) string {
+			return command(serving("127.0.0.1:1", "--iggy-password=iggy")) // a port that nobody is given who asks for any
+		}},
+		{"Iggy's host unknown", func(*testing.T) string {
+			return command(serving("iggy..example:8090", "--iggy-password=iggy"))
 		}},
 		{"port taken", func(t *testing.T) string {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -330,14 +333,4 @@ func newPKI(t *testing.T) pki {
 
 func write(t *testing.T, name, text string) string {
 	return tlstest.Write(t, filepath.Join(t.TempDir(), name), []byte(text))
-}
-
-func freeAddr(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Error(err)
-		return ""
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

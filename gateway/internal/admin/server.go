@@ -25,16 +25,16 @@ const (
 
 // Server serves a handler until it is stopped.
 type Server struct {
-	http    http.Server
-	handler http.Handler
-	served  chan error
+	http   http.Server
+	served chan error
 
 	// ctx is the parent of those of all requests; it ends with Stop.
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	stopped bool
+	handler http.Handler   // guarded by mu
+	stopped bool           // guarded by mu
 	running sync.WaitGroup // requests being answered; none is added once stopped
 }
 
@@ -76,9 +76,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return // its connection is closed
 	}
 	s.running.Add(1)
+	handler := s.handler
 	s.mu.Unlock()
 	defer s.running.Done()
-	s.handler.ServeHTTP(w, r)
+	handler.ServeHTTP(w, r)
+}
+
+// Use has another handler answer what is asked from now on.
+func (s *Server) Use(handler http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler = handler
 }
 
 // Stop closes the listener and all connections, waits until no request is being answered, and returns why serving had ended

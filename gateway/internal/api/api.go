@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -17,6 +16,7 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/budget"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/fetchsession"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/lograte"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/permissions"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/producers"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/quotas"
@@ -124,19 +124,10 @@ type API struct {
 	quotas     *quotas.Quotas
 
 	unmappable unmappableLog
-	failures   rareLog
-	throttled  countedLog
-	wrongTimes countedLog
+	failures   lograte.Limit
+	throttled  lograte.Limit
+	wrongTimes lograte.Limit
 	counts     counts
-}
-
-// rareLog keeps what clients can provoke from filling the log: one line a second.
-type rareLog struct{ next atomic.Int64 }
-
-func (r *rareLog) allow(now time.Time) bool {
-	next, at := r.next.Load(), now.UnixNano()
-	wait := next - at // longer than the pause: the clock was set back since
-	return (wait <= 0 || wait > int64(time.Second)) && r.next.CompareAndSwap(next, at+int64(time.Second))
 }
 
 // leaderEpoch is the only epoch there is while one gateway leads every partition.

@@ -212,7 +212,7 @@ func (a *API) groupCode(err error) int16 {
 }
 
 func (a *API) logFailure(what string, err error) {
-	if a.failures.allow(a.Now()) {
+	if _, ok := a.failures.Admit(a.Now()); ok {
 		a.Logger.Error(what, "err", err)
 	}
 }

@@ -122,18 +122,3 @@ func TestBufferPool(t *testing.T) {
 	p.put(nil)
 	p.put(make([]byte, 10))
 }
-
-// One line a second, also when the clock is set back by an hour.
-func TestRareLogAndTheClock(t *testing.T) {
-	var r rareLog
-	now := time.Unix(1_700_000_000, 0)
-	for _, step := range []struct {
-		by   time.Duration
-		want bool
-	}{{0, true}, {999 * time.Millisecond, false}, {time.Millisecond, true}, {-time.Hour, true}, {999 * time.Millisecond, false}, {time.Millisecond, true}} {
-		now = now.Add(step.by)
-		if got := r.allow(now); got != step.want {
-			t.Errorf("after %v: %v", step.by, got)
-		}
-	}
-}

@@ -22,8 +22,9 @@ type topicBounds struct {
 	err        error
 }
 
-// boundsOf asks about the topics that a request names, for a client that needs one of the wanted rights to them: never from memory, as a client may have written, by whatever way, just
-// before it asks; and once about each, since a few bytes of a request are enough to name it again.
+// boundsOf asks about the topics that a request names, for a client that needs one of the wanted rights to them: never from
+// memory, as a client may have written, by whatever way, just before it asks; and once about each, since a few bytes of a
+// request are enough to name it again.
 func (a *API) boundsOf(ctx context.Context, conn *server.Conn, wanted permissions.Rights, names iter.Seq[string]) map[string]*topicBounds {
 	see, err := a.topics(ctx, conn)
 	topics := map[string]*topicBounds{}

@@ -7,13 +7,14 @@ import (
 	"sync/atomic"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/lograte"
 	"github.com/iggy-kafka/iggy-kafka/recordcodec/mapping"
 )
 
 // unmappableLog keeps account of messages that are no Kafka records: they are served as they are, so that no consumer is
 // stopped by one, and somebody should hear of it.
 type unmappableLog struct {
-	rareLog
+	lograte.Limit
 	served atomic.Int64
 }
 
@@ -22,7 +23,7 @@ func (a *API) noteUnmappable(t *bridge.Topic, partition int32, batch mapping.Bat
 		return
 	}
 	a.unmappable.served.Add(int64(batch.Unmappable))
-	if a.unmappable.allow(a.Now()) {
+	if _, ok := a.unmappable.Admit(a.Now()); ok {
 		a.Logger.Warn("messages that are no Kafka records served as they are", "topic", t.Name, "partition", partition,
 			"count", batch.Unmappable, "offset", batch.BaseOffset)
 	}

@@ -38,6 +38,9 @@ const (
 	maxInFlight = 64
 )
 
+// noInstanceID warns of the number that a second gateway would have, too.
+const noInstanceID = "IGGY_KAFKA_INSTANCE_ID is not set: give every gateway in front of one iggy its own"
+
 // internalTopics are those that clients may read and not change: the gateway's own state, and Kafka's transactions.
 func internalTopics(cfg config.Config) []string {
 	return []string{cfg.StateTopic, config.TransactionTopic}
@@ -64,17 +67,16 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 		return err
 	}
 	defer doors.close()
-	adminListener, err := listenAdmin(ctx, cfg)
+	operators, err := admit(ctx, cfg, doors, log)
 	if err != nil {
 		return err
 	}
-	if adminListener != nil {
-		defer adminListener.Close()
-	}
+	defer func() { err = errors.Join(err, operators.stop()) }()
 
 	iggyAddr := cfg.IggyAddr
 	var dial dialer
 	if cfg.Embedded {
+		operators.step("starting the embedded iggy")
 		iggy, err := startEmbedded(ctx, cfg, now)
 		if err != nil {
 			return err
@@ -88,8 +90,9 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 	var directory *principals.Directory // nil without b
 	clusterID := detachedClusterID(cfg.InstanceID)
 	if cfg.BridgeEnabled {
+		operators.step("connecting to iggy")
 		log.Info("connecting to iggy", "addr", iggyAddr, "give_up_after", connectTimeout)
-		b, err = openBridge(ctx, cfg, iggyAddr, dial, log)
+		b, err = openBridge(ctx, cfg, iggyAddr, dial, func() { operators.step("connecting to iggy, which fails: the log says why") }, log)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil // asked to stop while it still connected
@@ -106,8 +109,9 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 		}()
 		logIggy(ctx, cfg, iggyAddr, b, now, log)
 	}
+	operators.step("opening the state of the consumer groups")
 	if !cfg.InstanceIDSet && cfg.BridgeEnabled && !cfg.Embedded { // nobody else uses an embedded one
-		log.Warn("IGGY_KAFKA_INSTANCE_ID is not set: give every gateway in front of one iggy its own", "instance_id", cfg.InstanceID)
+		log.Warn(noInstanceID, "instance_id", cfg.InstanceID)
 	}
 
 	remembered, err := startState(ctx, cfg, b, log)
@@ -153,15 +157,13 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 	if err != nil {
 		return err
 	}
-	if adminListener != nil {
-		stopOperators, err := operated{
-			cfg: cfg, build: cfg.Build, clusterID: clusterID, iggyAddr: iggyAddr, doors: doors, server: srv, seen: seen, logins: logins,
-			readiness: ready, meters: meters.Handler(), now: now, log: log,
-		}.serve(adminListener)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, stopOperators()) }()
+	defer operators.stop() // before anything that they are shown
+	err = operated{
+		cfg: cfg, build: cfg.Build, clusterID: clusterID, iggyAddr: iggyAddr, doors: doors, server: srv, seen: seen, logins: logins,
+		readiness: ready, meters: meters.Handler(), now: now, log: log,
+	}.show(operators)
+	if err != nil {
+		return err
 	}
 	stopFollowing := doors.follow(ctx, reload, log)
 	defer stopFollowing()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -148,12 +149,21 @@ func TestWrongPassword(t *testing.T) {
 	}
 }
 
-// A stop while the gateway still tries to reach Iggy is no failure.
+// A stop while the gateway tries again and again to reach Iggy, as those who ask are told, is no failure.
 func TestStopWhileConnecting(t *testing.T) {
-	cfg := load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_PASSWORD=x", "IGGY_KAFKA_IGGY_ADDR=127.0.0.1:1")
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if err := Run(ctx, cfg, time.Now, nil, slog.New(slog.DiscardHandler)); err != nil {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	admin := freeAddr(t)
+	cfg := load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_PASSWORD=x", "IGGY_KAFKA_IGGY_ADDR=127.0.0.1:1", "IGGY_KAFKA_ADMIN_ADDR="+admin)
+	ctx, cancel := context.WithCancel(t.Context())
+	retrying, ended := make(chan struct{}), make(chan error, 1)
+	log := slog.New(atMessage{addrOf{}, "iggy cannot be used yet: trying again", sync.OnceFunc(func() { close(retrying) })})
+	go func() { ended <- Run(ctx, cfg, time.Now, nil, log) }()
+	<-retrying
+	if status, text := askPage(t, admin, "/readyz", "", ""); status != 503 || text != "starting: connecting to iggy, which fails: the log says why\n" {
+		t.Errorf("%d %q", status, text)
+	}
+	cancel()
+	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }

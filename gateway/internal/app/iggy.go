@@ -19,12 +19,13 @@ import (
 // dialer connects to Iggy; nil goes over the network.
 type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// openBridge connects to Iggy, giving up after connectTimeout.
-func openBridge(ctx context.Context, cfg config.Config, addr string, dial dialer, log *slog.Logger) (*bridge.Bridge, error) {
+// openBridge connects to Iggy, giving up after connectTimeout. failing is called when it has to try again, perhaps several times.
+func openBridge(ctx context.Context, cfg config.Config, addr string, dial dialer, failing func(), log *slog.Logger) (*bridge.Bridge, error) {
 	tlsConfig, err := iggyTLS(cfg, addr)
 	if err != nil {
 		return nil, err
 	}
+	tell := retrying(cfg, addr, log)
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	b, err := bridge.Open(ctx, bridge.Config{
@@ -45,8 +46,12 @@ func openBridge(ctx context.Context, cfg config.Config, addr string, dial dialer
 		TailMin:             cfg.DedupTailMin,
 		TailMax:             cfg.DedupTailMax,
 		TailBytes:           cfg.DedupTailBytes,
-		Dial:                dial,
-		Logger:              log,
+		Retrying: func(why error) {
+			failing()
+			tell(why)
+		},
+		Dial:   dial,
+		Logger: log,
 	})
 	if err != nil {
 		return nil, iggyMistake(cfg, addr, err)

@@ -5,18 +5,18 @@ package app
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/bridge/embedded"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/diagnosis"
 )
 
 // Mistake is the error of a start that failed for a reason that is known: what is wrong, in words of whoever runs the gateway, and
@@ -104,41 +104,32 @@ func permissionsNeeded(cfg config.Config) string {
 // unreachable says why there is no way to Iggy.
 func unreachable(cfg config.Config, addr string, err error) (what, do string) {
 	var (
-		name      *net.DNSError
-		authority x509.UnknownAuthorityError
-		host      x509.HostnameError
-		invalid   x509.CertificateInvalidError
-		record    tls.RecordHeaderError
+		name   *net.DNSError
+		record tls.RecordHeaderError
 	)
+	flaw, is := diagnosis.Certificate(err, time.Now())
 	what = fmt.Sprintf("iggy at %s cannot be reached: %s", addr, socketCause(err))
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return what, "is it running? IGGY_KAFKA_IGGY_ADDR is the address of its TCP listener, port 8090 by default; without a server, IGGY_KAFKA_EMBEDDED=true runs one inside"
 	case errors.As(err, &name):
 		return what, "IGGY_KAFKA_IGGY_ADDR names a host that this machine does not know"
-	case errors.As(err, &authority):
-		return fmt.Sprintf("iggy at %s shows a certificate of an unknown authority", addr),
-			"set IGGY_KAFKA_IGGY_TLS_CA_FILE to the authority's certificate"
-	case errors.As(err, &host):
-		return fmt.Sprintf("iggy at %s shows a certificate for another name: %v", addr, host),
-			"set IGGY_KAFKA_IGGY_TLS_DOMAIN to a name that the certificate has"
-	case errors.As(err, &invalid):
-		return fmt.Sprintf("iggy at %s shows a certificate that is not valid: %v", addr, invalid), "renew it, or put this machine's clock right"
-	case errors.As(err, &record), cfg.IggyTLSEnabled && hungUp(err):
+	case flaw != diagnosis.NoFlaw:
+		return fmt.Sprintf("iggy at %s shows a certificate %s", addr, is), map[diagnosis.Flaw]string{
+			diagnosis.UnknownAuthority: "set IGGY_KAFKA_IGGY_TLS_CA_FILE to the authority's certificate",
+			diagnosis.OtherName:        "set IGGY_KAFKA_IGGY_TLS_DOMAIN to a name that the certificate has",
+			diagnosis.Invalid:          "renew it, or put this machine's clock right",
+		}[flaw]
+	case errors.As(err, &record), cfg.IggyTLSEnabled && diagnosis.HungUp(err):
 		return fmt.Sprintf("iggy at %s does not speak TLS, and IGGY_KAFKA_IGGY_TLS_ENABLED says so", addr),
 			"leave the setting out, or switch TLS on in iggy"
-	case !cfg.IggyTLSEnabled && (hungUp(err) || errors.Is(err, bridge.ErrMalformed)):
+	case !cfg.IggyTLSEnabled && (diagnosis.HungUp(err) || errors.Is(err, bridge.ErrMalformed)):
 		return fmt.Sprintf("what listens at %s does not speak iggy's protocol, at least not without TLS", addr),
 			"if iggy has TLS, set IGGY_KAFKA_IGGY_TLS_ENABLED=true; IGGY_KAFKA_IGGY_ADDR is its TCP listener, not its HTTP one"
 	case bridge.IsTimeout(err), errors.Is(err, os.ErrDeadlineExceeded):
 		return fmt.Sprintf("iggy at %s does not answer", addr), "a firewall or a wrong address in IGGY_KAFKA_IGGY_ADDR, a server that hangs, or one without TLS where IGGY_KAFKA_IGGY_TLS_ENABLED=true"
 	}
 	return what, "look at iggy's log, and at IGGY_KAFKA_IGGY_ADDR"
-}
-
-// hungUp says whether the other side has ended the connection.
-func hungUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // socketCause is the innermost error, without the operations that met it one around the other.

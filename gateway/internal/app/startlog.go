@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/diagnosis"
 )
 
 const (
@@ -22,9 +24,6 @@ const (
 	progressEvery = 5 * time.Second
 	// lookUpTimeout bounds the look for the advertised hosts.
 	lookUpTimeout = 5 * time.Second
-	// clockTolerance is how far Iggy's clock may be off the gateway's that nobody has to look at. What Iggy says of its clock is in
-	// seconds.
-	clockTolerance = 5 * time.Second
 	// iggyVersions begin the versions of Iggy whose protocol is spoken here.
 	iggyVersions = "0.8."
 )
@@ -42,6 +41,19 @@ func logStart(cfg config.Config, log *slog.Logger) error {
 	log.Info("starting", "version", cfg.Build.Version, "commit", cfg.Build.Commit, "go", cfg.Build.Go, "platform", cfg.Build.Platform,
 		slog.Group("settings", settings...))
 	return nil
+}
+
+// retrying returns what tells why there is no Iggy yet, once for each reason: a start that waits looks like one that hangs.
+func retrying(cfg config.Config, addr string, log *slog.Logger) func(error) {
+	var told string
+	return func(err error) {
+		var met *Mistake
+		if !errors.As(iggyMistake(cfg, addr, err), &met) || met.What == told {
+			return
+		}
+		told = met.What
+		log.Warn("iggy cannot be used yet: trying again", "error", met.What, "what_to_do", met.Do)
+	}
 }
 
 // logIggy says which Iggy was connected to, and warns of one that may not be understood, and of a clock that is far off: Iggy stamps
@@ -64,7 +76,7 @@ func logIggy(ctx context.Context, cfg config.Config, addr string, b *bridge.Brid
 	if !strings.HasPrefix(s.ServerVersion, iggyVersions) {
 		log.Warn("this version of iggy may speak another protocol than the gateway", "version", s.ServerVersion, "understood", iggyVersions+"x")
 	}
-	if ahead := time.UnixMicro(int64(s.StartTime + s.RunTime)).Sub(asked); ahead.Abs() > clockTolerance {
+	if ahead := time.UnixMicro(int64(s.StartTime + s.RunTime)).Sub(asked); diagnosis.ClocksApart(ahead, 0) {
 		log.Warn("iggy's clock and the gateway's are far apart", "iggy_ahead", ahead.Round(time.Second),
 			"what_to_do", "have both machines follow a time server (NTP): records are kept and found by iggy's time")
 	}
@@ -95,11 +107,10 @@ func (d *doors) adviseAdvertised(ctx context.Context, log *slog.Logger) {
 	defer cancel()
 	for _, l := range d.open {
 		host := l.AdvertisedHost
-		bound, _ := netip.ParseAddrPort(l.Addr().String())
-		addr, err := netip.ParseAddr(host)
+		_, err := netip.ParseAddr(host)
 		switch {
-		case host == "localhost" || err == nil && addr.IsLoopback():
-			if !bound.Addr().IsLoopback() {
+		case config.Loopback(host):
+			if !config.LoopbackAddr(l.Addr().String()) {
 				log.Warn("clients on other machines are told to connect to themselves", "addr", l.Addr().String(), "advertised", host,
 					"what_to_do", "set IGGY_KAFKA_ADVERTISED_HOST to a name or address by which clients reach this machine")
 			}

@@ -6,8 +6,12 @@ package app
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +35,29 @@ func TestProgress(t *testing.T) {
 			t.Errorf("%q", lines)
 		}
 	})
+}
+
+// While Iggy cannot be used the log says why, once for each reason, and what to do.
+func TestRetrying(t *testing.T) {
+	var log bytes.Buffer
+	tell := retrying(load(t), "iggy.example:8090", slog.New(slog.NewTextHandler(&log, nil)))
+	unknown := fmt.Errorf("dial: %w", &net.DNSError{Err: "no such host", Name: "iggy.example"})
+	refused := fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
+	for _, err := range []error{unknown, unknown, refused, refused, refused, unknown} {
+		tell(err)
+	}
+	var got []string
+	for line := range strings.Lines(log.String()) {
+		if !strings.Contains(line, "level=WARN") || !strings.Contains(line, "what_to_do=") {
+			t.Error(line)
+		}
+		_, said, _ := strings.Cut(line, "cannot be reached: ")
+		said, _, _ = strings.Cut(said, `"`)
+		got = append(got, said)
+	}
+	if want := []string{"lookup iggy.example: no such host", "connection refused", "lookup iggy.example: no such host"}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
 }
 
 // The start says which program it is, what is set, and which Iggy it uses, without secrets; the end that it has stopped.

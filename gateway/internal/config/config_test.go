@@ -250,6 +250,17 @@ func TestPlainListener(t *testing.T) {
 }
 
 // TestLocal: a listener on every address is reached by the loopback one.
+func TestLoopback(t *testing.T) {
+	for addr, want := range map[string]bool{
+		"localhost:1": true, "127.0.0.1:1": true, "127.8.9.10:1": true, "[::1]:1": true, "[::ffff:127.0.0.1]:1": true, "[::1%lo]:1": true,
+		"": false, ":1": false, "pipe": false, "0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false, "localhost.example:1": false, "127.0.0.1": false,
+	} {
+		if got := LoopbackAddr(addr); got != want {
+			t.Errorf("%q: %v", addr, got)
+		}
+	}
+}
+
 func TestLocal(t *testing.T) {
 	for addr, want := range map[string]string{
 		":1": "127.0.0.1:1", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "[::1]:1", "10.0.0.1:1": "10.0.0.1:1", "gateway:1": "gateway:1", "x": "x",

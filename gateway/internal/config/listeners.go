@@ -123,6 +123,11 @@ func wildcard(host string) bool {
 // LoopbackAddr tells whether only this machine reaches a listener on addr.
 func LoopbackAddr(addr string) bool {
 	host, _, _ := net.SplitHostPort(addr)
+	return Loopback(host)
+}
+
+// Loopback tells whether a host is the machine itself, whoever looks.
+func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }

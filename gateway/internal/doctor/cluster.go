@@ -6,12 +6,13 @@ package doctor
 import (
 	"context"
 	"net"
-	"net/netip"
 	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
 )
 
 // visitsAtOnce is how many brokers are visited at a time.
@@ -83,20 +84,15 @@ func (e *examination) elsewhere(ctx context.Context, place, cluster string) find
 
 // onlyHere says whether a server that was not reached by a loopback address advertises one.
 func (e *examination) onlyHere() bool {
-	if isLoopback(e.bootstrap.host) {
+	if config.Loopback(e.bootstrap.host) {
 		return false
 	}
 	for i := range e.bootstrap.cluster.Brokers {
-		if isLoopback(e.bootstrap.cluster.Brokers[i].Host) {
+		if config.Loopback(e.bootstrap.cluster.Brokers[i].Host) {
 			return true
 		}
 	}
 	return false
-}
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // controller looks for the broker that clients make topics at.

@@ -119,13 +119,13 @@ func TestTroubles(t *testing.T) {
 			o := options(gateway(t, newPKI(t, "127.0.0.1").settings...).clients)
 			o.Target.TLS = &tls.Config{}
 			return o
-		}, "tls", []string{"authority is unknown", "CN=authority"}, "--tls-ca-file"},
+		}, "tls", []string{"of an unknown authority", "CN=authority"}, "--tls-ca-file"},
 		{"certificate of another name", func(t *testing.T) doctor.Options {
 			p := newPKI(t, "gateway.example")
 			o := options(gateway(t, p.settings...).clients)
 			o.Target.TLS = &tls.Config{RootCAs: p.authority.Pool()}
 			return o
-		}, "tls", []string{"not for 127.0.0.1, but for gateway.example"}, "name"},
+		}, "tls", []string{"for gateway.example, not for 127.0.0.1"}, "name"},
 		{"no client certificate", func(t *testing.T) doctor.Options {
 			p := newPKI(t, "127.0.0.1")
 			o := options(gateway(t, append(p.settings, "IGGY_KAFKA_TLS_CLIENT_CA_FILE="+p.ca)...).clients)

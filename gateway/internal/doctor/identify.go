@@ -10,7 +10,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/diagnosis"
 )
 
 // protocol is what a server speaks.
@@ -76,7 +79,7 @@ func (v *visit) tryKafka(ctx context.Context, conn net.Conn) protocol {
 // tryTLS trusts whoever answers: it only wants to know whether somebody does, and sends nothing else.
 func tryTLS(ctx context.Context, conn net.Conn) protocol {
 	err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
-	if err == nil || isAlert(err) {
+	if err == nil || diagnosis.Alert(err) != nil {
 		return speaksTLS
 	}
 	return silent
@@ -96,22 +99,11 @@ func tryHTTP(ctx context.Context, conn net.Conn) protocol {
 	return recognise(head[:n])
 }
 
-// isAlert says whether TLS was ended by an alert of the other side.
-func isAlert(err error) bool {
-	var network *net.OpError
-	return errors.As(err, &network) && network.Op == "remote error"
-}
-
 // wantsCertificate says whether the server has ended TLS for lack of a certificate of the client's that it trusts (RFC 8446:
 // certificate_required, bad_certificate, unknown_ca; TLS 1.3 tells the client only behind the handshake).
 func wantsCertificate(err error) bool {
-	if !isAlert(err) {
-		return false
-	}
-	for _, alert := range []string{"certificate required", "bad certificate", "unknown certificate authority"} {
-		if strings.Contains(err.Error(), alert) {
-			return true
-		}
-	}
-	return false
+	alert := diagnosis.Alert(err)
+	return alert != nil && slices.ContainsFunc([]string{"certificate required", "bad certificate", "unknown certificate authority"}, func(text string) bool {
+		return strings.Contains(alert.Error(), text)
+	})
 }

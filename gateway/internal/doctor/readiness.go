@@ -9,7 +9,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/diagnosis"
 )
 
 // maxReadiness is how much of an answer is read, in bytes.
@@ -45,21 +46,18 @@ func (e *examination) readiness(ctx context.Context) finding {
 // stay follows no redirection: what is elsewhere is no gateway's.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// clockTolerance is how far two clocks may differ that nobody has to look at.
-const clockTolerance = 5 * time.Second
-
 // clock compares this machine's clock with the one that records were stamped by.
 func (e *examination) clock(context.Context) finding {
 	s := e.records.stamp
 	if s == nil {
 		return skipped("the topic keeps the times of its producers")
 	}
-	off, ahead := s.off, "ahead of"
-	if off < 0 {
-		off, ahead = -off, "behind"
+	ahead := "ahead of"
+	if s.off < 0 {
+		ahead = "behind"
 	}
-	found := fmt.Sprintf("records are stamped by a clock that is %v %s this machine's, give or take %v", Millis(off), ahead, Millis(s.within))
-	if off-s.within > clockTolerance {
+	found := fmt.Sprintf("records are stamped by a clock that is %v %s this machine's, give or take %v", Millis(s.off.Abs()), ahead, Millis(s.within))
+	if diagnosis.ClocksApart(s.off, s.within) {
 		return warning(found, "Have both machines follow a time server (NTP). Records are kept and found by their times, and those more than an hour ahead are refused "+
 			"(message.timestamp.after.max.ms).")
 	}

@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/excerpt"
 )
 
 // Status is what came of a step.
@@ -107,18 +108,11 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return encoder.Encode(r)
 }
 
-// most is how many bytes of a text of a server's are shown.
-const most = 200
+// maxShown is how many bytes of a text of a server's are shown.
+const maxShown = 200
 
-// shown is a name or a text of a server's in a form that can be printed: bounded, and quoted where it is not a plain word.
-func shown(text string) string {
-	cut := bounded(text)
-	quoted := strconv.Quote(cut)
-	if cut == "" || strings.Contains(cut, " ") || quoted[1:len(quoted)-1] != cut {
-		return quoted
-	}
-	return cut
-}
+// shown is a name or a text of a server's in a form that can be printed.
+func shown(text string) string { return excerpt.Quoted(text, maxShown) }
 
 // printable is a text in which what a terminal may not show is replaced; bounded.
 func printable(text string) string {
@@ -127,16 +121,5 @@ func printable(text string) string {
 			return r
 		}
 		return '?'
-	}, bounded(text))
-}
-
-func bounded(text string) string {
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "..."
+	}, excerpt.Of(text, maxShown))
 }

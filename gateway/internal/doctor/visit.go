@@ -18,6 +18,9 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/config"
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/diagnosis"
 )
 
 // visit is one server's examination as far as every client has to come before it knows the cluster. Each step stands on the one
@@ -203,7 +206,7 @@ func (v *visit) login(ctx context.Context) finding {
 		return failed("the login fails: "+code(resp.ErrorCode)+" "+shown(deref(resp.ErrorMessage)), "Look at the gateway's log.")
 	}
 	found := fmt.Sprintf("as %s, in %v", shown(t.User), Millis(time.Since(began)))
-	if addr, local := v.conn.RemoteAddr().(*net.TCPAddr); t.TLS == nil && !(local && addr.IP.IsLoopback()) {
+	if t.TLS == nil && !config.LoopbackAddr(v.conn.RemoteAddr().String()) {
 		return warning(found+", and the password crossed the network in the clear", "Use a TLS listener where passwords are used.")
 	}
 	return finding{OK, found, ""}
@@ -239,7 +242,7 @@ func (v *visit) cutOff(doing string, err error) finding {
 		return failed("the server wants a client certificate that it trusts: "+cause(err), adviceClientCertificate)
 	case isTimeout(err):
 		return failed("no answer to "+doing, "The gateway waits for Iggy, or hangs: look at its log and, at its admin listener, at /readyz.")
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
+	case diagnosis.HungUp(err):
 		return failed("the connection was closed instead of an answer to "+doing,
 			"The gateway's log says why, in the line \"connection closed\". A login is cut off so when Iggy could not be asked about it in time.")
 	}
@@ -255,12 +258,12 @@ func (v *visit) within(ctx context.Context, ask func(context.Context) error) err
 
 // onThisMachine says whether an address is one of this machine's own.
 func onThisMachine(addr net.Addr) bool {
+	if config.LoopbackAddr(addr.String()) {
+		return true
+	}
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {
 		return false
-	}
-	if tcp.IP.IsLoopback() {
-		return true
 	}
 	own, _ := net.InterfaceAddrs() // none, if they cannot be had
 	return slices.ContainsFunc(own, func(a net.Addr) bool {

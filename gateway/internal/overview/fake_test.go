@@ -106,13 +106,13 @@ func (f *fakeGroups) List(ctx context.Context, _ coordinator.Filter) ([]coordina
 	return f.list, f.err
 }
 
-func (f *fakeGroups) Describe(_ context.Context, group string) (coordinator.Description, error) {
-	if d, ok := f.members[group]; ok {
-		return d, nil
+// Survey looks at two groups at a time.
+func (f *fakeGroups) Survey(_ context.Context, groups []string) (some []coordinator.Surveyed, rest []string, err error) {
+	n := min(2, len(groups))
+	for _, id := range groups[:n] {
+		if d, ok := f.members[id]; ok {
+			some = append(some, coordinator.Surveyed{ID: id, Type: coordinator.TypeClassic, Description: d, Offsets: f.offsets[id]})
+		}
 	}
-	return coordinator.Description{}, coordinator.ErrGroupIDNotFound
-}
-
-func (f *fakeGroups) Offsets(_ context.Context, group string, _ []coordinator.OffsetQuery) ([]coordinator.OffsetResult, error) {
-	return f.offsets[group], nil
+	return some, groups[n:], nil
 }

@@ -5,7 +5,6 @@ package overview
 
 import (
 	"context"
-	"errors"
 
 	"github.com/iggy-kafka/iggy-kafka/coordinator"
 )
@@ -23,34 +22,33 @@ func (s *Source) fillGroups(ctx context.Context, next, last *Snapshot) {
 	next.Groups, next.GroupsStatus.AsOf = groups, next.Time
 }
 
-// readGroups asks for each group by itself, so that nobody who joins or commits waits for all of them.
+// readGroups asks for some groups at a time, so that nobody who joins or commits waits for all of them.
 func (s *Source) readGroups(ctx context.Context, next *Snapshot) ([]Group, error) {
 	list, err := s.groups.List(ctx, coordinator.Filter{})
 	if err != nil {
 		return nil, err
 	}
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
 	groups := make([]Group, 0, len(list))
 	room := MaxOffsets
-	for _, l := range list {
-		d, err := s.groups.Describe(ctx, l.ID)
-		if errors.Is(err, coordinator.ErrGroupIDNotFound) {
-			continue // gone meanwhile
-		}
-		if err != nil {
+	for len(ids) > 0 {
+		var some []coordinator.Surveyed
+		if some, ids, err = s.groups.Survey(ctx, ids); err != nil {
 			return nil, err
 		}
-		offsets, err := s.groups.Offsets(ctx, l.ID, nil)
-		if err != nil {
-			return nil, err
+		for _, d := range some { // those that have gone since are not among them
+			g := Group{ID: d.ID, Type: d.Type, State: d.State.String(), ProtocolType: d.ProtocolType, Protocol: d.Protocol}
+			g.addMembers(d.Members)
+			if g.OffsetsCut = len(d.Offsets) > room; g.OffsetsCut {
+				d.Offsets = d.Offsets[:room]
+			}
+			room -= len(d.Offsets)
+			g.addOffsets(d.Offsets, next)
+			groups = append(groups, g)
 		}
-		g := Group{ID: l.ID, Type: l.Type, State: d.State.String(), ProtocolType: d.ProtocolType, Protocol: d.Protocol}
-		g.addMembers(d.Members)
-		if g.OffsetsCut = len(offsets) > room; g.OffsetsCut {
-			offsets = offsets[:room]
-		}
-		room -= len(offsets)
-		g.addOffsets(offsets, next)
-		groups = append(groups, g)
 	}
 	return groups, nil
 }

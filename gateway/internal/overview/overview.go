@@ -38,8 +38,7 @@ type Topics interface {
 // Groups is what a Source needs of the coordinator.
 type Groups interface {
 	List(ctx context.Context, f coordinator.Filter) ([]coordinator.Listing, error)
-	Describe(ctx context.Context, group string) (coordinator.Description, error)
-	Offsets(ctx context.Context, group string, queries []coordinator.OffsetQuery) ([]coordinator.OffsetResult, error)
+	Survey(ctx context.Context, groups []string) (some []coordinator.Surveyed, rest []string, err error)
 }
 
 // Snapshot is what was known at one moment. It is shared: nobody changes it.

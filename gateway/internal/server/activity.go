@@ -4,10 +4,10 @@
 package server
 
 import (
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/excerpt"
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
@@ -38,7 +38,7 @@ func (a *activity) begun(req *wire.Request, now time.Duration) {
 
 // noteClientID takes in how the client calls itself, which it seldom changes.
 func (a *activity) noteClientID(id string) {
-	id = bounded(id)
+	id = excerpt.Of(id, maxKept)
 	if last := a.clientID.Load(); last == nil || *last != id {
 		kept := id
 		a.clientID.Store(&kept)
@@ -48,14 +48,6 @@ func (a *activity) noteClientID(id string) {
 // maxKept is how many bytes of a client's id, or of the name or version of its software, are kept for as long as its connection is
 // open. Anybody who connects may say up to a MiB.
 const maxKept = 128
-
-// bounded is what is kept of such a text.
-func bounded(text string) string {
-	if len(text) <= maxKept {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxKept], "") + "..."
-}
 
 // finished takes in a request that is over.
 func (a *activity) finished(w *stopwatch) {

@@ -14,19 +14,6 @@ import (
 	"github.com/iggy-kafka/iggy-kafka/wire"
 )
 
-func TestBounded(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{"", ""},
-		{strings.Repeat("a", 128), strings.Repeat("a", 128)},
-		{strings.Repeat("a", 129), strings.Repeat("a", 128) + "..."},
-		{strings.Repeat("a", 127) + "ü", strings.Repeat("a", 127) + "..."},
-	} {
-		if got := bounded(test.text); got != test.want {
-			t.Errorf("%q became %q", test.text, got)
-		}
-	}
-}
-
 // However long a client's names are, little of them is kept while its connection is open.
 func TestLittleIsKeptOfNames(t *testing.T) {
 	long := strings.Repeat("n", 30_000)

@@ -6,8 +6,9 @@ package server
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/lograte"
 )
 
 // Log keys.
@@ -38,14 +39,12 @@ const closeLogBurst = 20
 // out before it.
 type closeLog struct {
 	logger *slog.Logger
-
-	mu         sync.Mutex
-	second     time.Time // when the running second began
-	lines      int       // written in it
-	suppressed int       // since the last line
+	limit  lograte.Limit
 }
 
-func newCloseLog(logger *slog.Logger) *closeLog { return &closeLog{logger: logger} }
+func newCloseLog(logger *slog.Logger) *closeLog {
+	return &closeLog{logger: logger, limit: lograte.Limit{Burst: closeLogBurst}}
+}
 
 func (l *closeLog) closed(c *Conn, end closing) {
 	ctx := context.Background()
@@ -53,7 +52,7 @@ func (l *closeLog) closed(c *Conn, end closing) {
 		return
 	}
 	now := time.Now()
-	suppressed, ok := l.admit(now)
+	suppressed, ok := l.limit.Admit(now)
 	if !ok {
 		return
 	}
@@ -81,20 +80,4 @@ func (l *closeLog) closed(c *Conn, end closing) {
 		attrs = append(attrs, slog.Int(keySuppressed, suppressed))
 	}
 	l.logger.LogAttrs(ctx, slog.LevelInfo, "connection closed", attrs...)
-}
-
-// admit says whether a line may be written now, and how many were left out since the last one.
-func (l *closeLog) admit(now time.Time) (suppressed int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.second) >= time.Second {
-		l.second, l.lines = now, 0
-	}
-	if l.lines == closeLogBurst {
-		l.suppressed++
-		return 0, false
-	}
-	l.lines++
-	suppressed, l.suppressed = l.suppressed, 0
-	return suppressed, true
 }

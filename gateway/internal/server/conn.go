@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/excerpt"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/sasl"
 )
 
@@ -76,7 +77,7 @@ func (c *Conn) AdvertisedPort() int32 { return c.listener.AdvertisedPort }
 
 // SetClientSoftware notes what an ApiVersions request v3 or later says about the client (KIP-511), as far as there is room for it.
 func (c *Conn) SetClientSoftware(name, version string) {
-	c.software.Store(&software{bounded(name), bounded(version)})
+	c.software.Store(&software{excerpt.Of(name, maxKept), excerpt.Of(version, maxKept)})
 }
 
 // ClientSoftware returns what SetClientSoftware noted last, empty before.

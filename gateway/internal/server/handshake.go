@@ -8,8 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"time"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/diagnosis"
 )
 
 // handshake does a TLS connection's, which would else happen in the first read, under the idle timeout.
@@ -37,8 +38,8 @@ func handshakeFailure(err error) closing {
 	var (
 		record  tls.RecordHeaderError
 		invalid *tls.CertificateVerificationError
-		network *net.OpError
 	)
+	alert := diagnosis.Alert(err)
 	switch {
 	case errors.Is(err, io.EOF): // of who only looks whether the port is open
 		return peerClosed(io.EOF)
@@ -47,8 +48,8 @@ func handshakeFailure(err error) closing {
 	case errors.As(err, &invalid) && len(invalid.UnverifiedCertificates) > 0:
 		return closing{TLSHandshake, fmt.Errorf("server: the client's certificate %.200q is refused: %w",
 			invalid.UnverifiedCertificates[0].Subject.String(), invalid.Err)}
-	case errors.As(err, &network) && network.Op == "remote error": // an alert
-		return closing{TLSHandshake, fmt.Errorf("server: the client refuses the certificate or the handshake: %w", network.Err)}
+	case alert != nil:
+		return closing{TLSHandshake, fmt.Errorf("server: the client refuses the certificate or the handshake: %w", alert)}
 	}
 	return closing{TLSHandshake, err}
 }

@@ -26,32 +26,45 @@ type assets struct {
 	static              map[string][]byte // by path
 }
 
-// loadAssets panics when a file of the binary is broken, which a test would find.
-func loadAssets() assets {
-	a := assets{templates: map[string]*template.Template{}, static: map[string][]byte{}}
-	a.Style, a.Script, a.Icon = a.add("style.css"), a.add("live.js"), a.add("icon.svg")
-	layout := template.Must(template.New("layout").Funcs(functions()).ParseFS(files, "assets/layout.html", "assets/parts.html"))
-	for _, name := range []string{"overview", "topics", "topic", "groups", "group", "clients", "protocol", "settings", "failed"} {
-		a.templates[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "assets/"+name+".html"))
+// loadAssets fails only where the program was built of broken files.
+func loadAssets() (*assets, error) {
+	a := &assets{templates: map[string]*template.Template{}, static: map[string][]byte{}}
+	for name, at := range map[string]*string{"style.css": &a.Style, "live.js": &a.Script, "icon.svg": &a.Icon} {
+		if err := a.add(name, at); err != nil {
+			return nil, err
+		}
 	}
-	return a
+	layout, err := template.New("layout").Funcs(functions()).ParseFS(files, "assets/layout.html", "assets/parts.html")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"overview", "topics", "topic", "groups", "group", "clients", "protocol", "settings", "failed"} {
+		page, err := layout.Clone()
+		if err != nil {
+			return nil, err
+		}
+		if a.templates[name], err = page.ParseFS(files, "assets/"+name+".html"); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
 }
 
 // add serves a file at a path that changes with it, so that browsers may keep it.
-func (a *assets) add(name string) string {
+func (a *assets) add(name string, at *string) error {
 	content, err := files.ReadFile("assets/" + name)
 	if err != nil {
-		panic(err)
+		return err
 	}
 	sum := sha256.Sum256(content)
 	ext := path.Ext(name)
-	at := "/static/" + strings.TrimSuffix(name, ext) + "-" + hex.EncodeToString(sum[:6]) + ext
-	a.static[at] = content
-	return at
+	*at = "/static/" + strings.TrimSuffix(name, ext) + "-" + hex.EncodeToString(sum[:6]) + ext
+	a.static[*at] = content
+	return nil
 }
 
 // ServeHTTP answers for the static files, which say nothing of the gateway and need no login.
-func (a assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	content, ok := a.static[r.URL.Path]
 	if !ok {
 		http.NotFound(w, r)

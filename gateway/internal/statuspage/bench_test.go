@@ -47,7 +47,7 @@ func largeWorld() *world {
 // BenchmarkPages has each page rendered from a snapshot that is there, with as many rows as it can have.
 func BenchmarkPages(b *testing.B) {
 	w := largeWorld()
-	p := New(w.config(time.Now))
+	p := newPage(b, w.config(time.Now))
 	for _, path := range []string{
 		"/", "/topics", "/topics?rows=1000", "/topics?rows=1000&sort=rate&order=down&q=topic", "/topic?name=a-topic-of-some-length-00500",
 		"/groups", "/groups?rows=1000&sort=lag&order=down", "/group?id=a-group-of-some-length-00250", "/clients?rows=1000", "/protocol", "/settings",

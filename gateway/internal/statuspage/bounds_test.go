@@ -26,7 +26,7 @@ import (
 func TestGroupsOlderThanTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(time.Now())
-		p := New(w.config(time.Now))
+		p := newPage(t, w.config(time.Now))
 		for i := range w.groups {
 			w.groups[i].offsets = append(w.groups[i].offsets, offset("orders", 1, 150))
 		}
@@ -60,7 +60,7 @@ func TestManyKindsOfSoftware(t *testing.T) {
 	for i := range 1024 {
 		w.conns = append(w.conns, server.ConnectionInfo{ID: uint64(i), SoftwareName: fmt.Sprint(i, strings.Repeat("x", 60<<10)), SoftwareVersion: "1"})
 	}
-	body := page(t, New(w.config(time.Now)), "/")
+	body := page(t, newPage(t, w.config(time.Now)), "/")
 	if len(body) > 64<<10 {
 		t.Errorf("%d bytes", len(body))
 	}
@@ -85,7 +85,7 @@ func TestLongIDs(t *testing.T) {
 		members = append(members, coordinator.MemberDescription{MemberID: long, InstanceID: long, ClientID: long, ClientHost: "/::1"})
 	}
 	w.groups = append(w.groups, madeUp{"members", coordinator.Description{State: coordinator.Stable, ProtocolType: "consumer", Members: members}, nil})
-	p := New(w.config(time.Now))
+	p := newPage(t, w.config(time.Now))
 	for _, path := range []string{"/groups?rows=1000", "/topic?name=orders", "/group?id=members", "/"} {
 		body := page(t, p, path)
 		if len(body) > 1<<20 {
@@ -110,7 +110,7 @@ func TestTooLarge(t *testing.T) {
 		members = append(members, coordinator.MemberDescription{MemberID: name, Assignment: assignment(topics)})
 	}
 	w.groups = []madeUp{{"many", coordinator.Description{State: coordinator.Stable, ProtocolType: "consumer", Members: members}, nil}}
-	body := wantStatus(t, New(w.config(time.Now)), http.StatusInternalServerError, "/group?id=many").Body.String()
+	body := wantStatus(t, newPage(t, w.config(time.Now)), http.StatusInternalServerError, "/group?id=many").Body.String()
 	if !strings.Contains(body, "<h1>Too large</h1>") {
 		t.Errorf("%d bytes", len(body))
 	}
@@ -126,7 +126,7 @@ func TestTooManyPages(t *testing.T) {
 			<-end
 			return look(ctx)
 		}
-		p := New(c)
+		p := newPage(t, c)
 		for range maxPages {
 			go get(p, "/")
 		}
@@ -145,7 +145,7 @@ func TestTooManyPages(t *testing.T) {
 func TestNothingKnown(t *testing.T) {
 	w := newWorld(time.Now())
 	w.iggy, w.coordinator = errors.New("refused"), coordinator.ErrLoadInProgress
-	p := New(w.config(time.Now))
+	p := newPage(t, w.config(time.Now))
 	for path, want := range map[string]string{
 		"/":       "<dd>–</dd><dd>not known yet</dd>",
 		"/topics": "It is not known which topics there are.",
@@ -170,7 +170,7 @@ func TestBytesPerSecond(t *testing.T) {
 		poll.Global.PollMessages, read.Global.ReadTopics = true, true
 		users := &directory{access: map[string]*permissions.Access{"polls": permissions.New(poll), "reads": permissions.New(read)}}
 		defer users.guard(t, &c)()
-		p := New(c)
+		p := newPage(t, c)
 		page(t, p, "/", as("reads", "reads"))
 		time.Sleep(10 * time.Second)
 		w.topic("orders", 0, 1_205_551, 200, 1_100_005, 0, 0)

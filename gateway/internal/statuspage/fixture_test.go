@@ -64,16 +64,13 @@ func (w *world) List(context.Context, coordinator.Filter) ([]coordinator.Listing
 	return list, w.coordinator
 }
 
-func (w *world) find(id string) madeUp {
-	return w.groups[slices.IndexFunc(w.groups, func(g madeUp) bool { return g.id == id })]
-}
-
-func (w *world) Describe(_ context.Context, id string) (coordinator.Description, error) {
-	return w.find(id).d, nil
-}
-
-func (w *world) Offsets(_ context.Context, id string, _ []coordinator.OffsetQuery) ([]coordinator.OffsetResult, error) {
-	return w.find(id).offsets, nil
+func (w *world) Survey(_ context.Context, ids []string) (some []coordinator.Surveyed, rest []string, err error) {
+	for _, g := range w.groups {
+		if slices.Contains(ids, g.id) {
+			some = append(some, coordinator.Surveyed{ID: g.id, Type: coordinator.TypeClassic, Description: g.d, Offsets: g.offsets})
+		}
+	}
+	return some, nil, nil
 }
 
 // topic makes one, or gives it other bounds: pairs of the first offset and the next, of messages of 100 bytes.
@@ -164,6 +161,15 @@ func (w *world) config(now func() time.Time) Config {
 		Now:         now,
 		Hosts:       []string{"gateway.example"},
 	}
+}
+
+func newPage(tb testing.TB, c Config) *Page {
+	tb.Helper()
+	p, err := New(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
 }
 
 // readiness is that of the world, whose groups are there while its coordinator is.

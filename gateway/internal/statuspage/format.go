@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/excerpt"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/overview"
 )
 
@@ -26,7 +26,7 @@ func brief(name string) string {
 	if len(name) <= maxShown {
 		return name
 	}
-	return strings.ToValidUTF8(name[:maxShown], "") + "… (" + byteSize(int64(len(name))) + ")"
+	return excerpt.Cut(name, maxShown) + "… (" + byteSize(int64(len(name))) + ")"
 }
 
 // key is by what a row is told from the others of its table: its name, or what stands for a long one.

@@ -13,7 +13,7 @@ import (
 // FuzzRequests asks for every page with whatever stands behind the question mark: there is a page, or there is none of that
 // name.
 func FuzzRequests(f *testing.F) {
-	p := New(newWorld(time.Now()).config(time.Now))
+	p := newPage(f, newWorld(time.Now()).config(time.Now))
 	for _, seed := range []string{"q=a&sort=lag&order=down&page=2&rows=7", "name=orders&sort=rate", "id=billing&q=%00", "state=Empty&changed=only", "rows=99999999999999999999", "%", ""} {
 		f.Add(uint8(2), seed)
 	}

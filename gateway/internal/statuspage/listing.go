@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/iggy-kafka/iggy-kafka/gateway/internal/excerpt"
 )
 
 const (
@@ -48,10 +50,7 @@ func by[T any, K cmp.Ordered](name string, key func(*T) K) column[T] {
 func list[T any](q *request, all []T, matches func(row *T, search string) bool, columns []column[T]) ([]T, *listing) {
 	asked := q.URL.Query()
 	l := &listing{path: q.URL.Path, kept: url.Values{}, All: len(all), Sort: columns[0].name}
-	l.Search = strings.TrimSpace(asked.Get("q"))
-	if len(l.Search) > maxSearch {
-		l.Search = strings.ToValidUTF8(l.Search[:maxSearch], "")
-	}
+	l.Search = excerpt.Cut(strings.TrimSpace(asked.Get("q")), maxSearch)
 	rows := all
 	if l.Search != "" {
 		l.kept.Set("q", l.Search)

@@ -90,7 +90,7 @@ func guarded(t *testing.T, d *directory) (p *Page, stop func()) {
 	t.Helper()
 	c := newWorld(time.Now()).config(time.Now)
 	stop = d.guard(t, &c)
-	return New(c), stop
+	return newPage(t, c), stop
 }
 
 // guard has the page let in the users of the directory.

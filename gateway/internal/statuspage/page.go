@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"strconv"
@@ -81,13 +82,17 @@ type body interface {
 type Page struct {
 	cfg    Config
 	mux    *http.ServeMux
-	assets assets
+	assets *assets
 	making chan struct{} // a token for each page that is being made
 }
 
 // New returns the page.
-func New(cfg Config) *Page {
-	p := &Page{cfg: cfg, mux: http.NewServeMux(), assets: loadAssets(), making: make(chan struct{}, maxPages)}
+func New(cfg Config) (*Page, error) {
+	assets, err := loadAssets()
+	if err != nil {
+		return nil, fmt.Errorf("statuspage: what pages are made of: %w", err)
+	}
+	p := &Page{cfg: cfg, mux: http.NewServeMux(), assets: assets, making: make(chan struct{}, maxPages)}
 	p.mux.Handle("/static/", p.assets)
 	for path, build := range map[string]func(*request) (body, error){
 		"/{$}":      p.overview,
@@ -102,7 +107,7 @@ func New(cfg Config) *Page {
 	} {
 		p.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, build) })
 	}
-	return p
+	return p, nil
 }
 
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +150,7 @@ type request struct {
 // view is what every page is rendered from.
 type view struct {
 	Gateway  Gateway
-	Assets   assets
+	Assets   *assets
 	Here     string // the address of the page
 	Links    []link
 	Title    string

@@ -144,5 +144,5 @@ func overIggy(t *testing.T, iggy *iggytest.Server, stream string, users *directo
 	c := w.config(time.Now)
 	c.Snapshot = overview.New(b, w).Snapshot
 	t.Cleanup(users.guard(t, &c))
-	return New(c)
+	return newPage(t, c)
 }

@@ -25,7 +25,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 		c := newWorld(time.Now()).config(time.Now)
 		c.Login = NewLogin(gate, slog.New(slog.NewTextHandler(&log, nil)))
 		defer c.Login.Close()
-		p := New(c)
+		p := newPage(t, c)
 		for _, name := range numbered("guessed", 3) {
 			wantStatus(t, p, http.StatusUnauthorized, "/", as(name, "wrong"))
 		}
