@@ -6,12 +6,7 @@ package soak
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"math"
 	"slices"
-	"time"
-
-	"github.com/iggy-kafka/iggy-kafka/e2e/clients/group"
 )
 
 // mostFaults is how many faults are told of each part of a history: one bug makes thousands.
@@ -143,10 +138,6 @@ func (c *checker) excused(a Ack) bool {
 	})
 }
 
-func (c *checker) lost(at time.Duration, partition int, above func(end int64) bool) bool {
-	return slices.ContainsFunc(c.h.Losses, func(l Loss) bool { return at <= l.At && above(l.Ends[partition]) })
-}
-
 // checkBreaks expects a sequence to be whole unless the store has lost some of it.
 func (c *checker) checkBreaks(p *ProducerHistory, name string) {
 	for _, b := range p.Breaks {
@@ -201,31 +192,69 @@ func (c *checker) checkConsumer(r *ConsumerHistory) {
 	for _, err := range r.Errors {
 		c.fault("consumer %s was told: %s", r.Name, err)
 	}
-	partitions := len(c.h.Log)
-	next := make([]int64, partitions)
-	seen := make([][]bool, partitions)
+	parts := make([]reading, len(c.h.Log))
 	for p, log := range c.h.Log {
-		seen[p] = make([]bool, len(log))
+		parts[p] = reading{seen: make([]bool, len(log)), lost: make([]int64, len(c.h.Losses))}
 	}
 	for _, read := range r.Reads {
 		c.verdict.Read++
-		p, log := read.Partition, c.h.Log[read.Partition]
-		if read.Offset != next[p] && !c.readLost(r, p) {
-			c.fault("consumer %s reads %d of partition %d where %d comes next", r.Name, read.Offset, p, next[p])
+		p, log := &parts[read.Partition], c.h.Log[read.Partition]
+		if read.Offset != p.next && !p.beginsAnew(read.Offset) {
+			c.fault("consumer %s reads %d of partition %d where %d comes next", r.Name, read.Offset, read.Partition, p.next)
 		}
-		next[p] = read.Offset + 1
+		p.next = read.Offset + 1
+		lost := false
+		for i, l := range c.h.Losses {
+			if read.At <= l.At && read.Offset >= l.Ends[read.Partition] {
+				p.lost[i], lost = max(p.lost[i], read.Offset+1), true
+			}
+		}
 		switch {
 		case read.Offset < int64(len(log)) && log[read.Offset] == read.Record:
-			seen[p][read.Offset] = true
-		case !c.lost(read.At, p, func(end int64) bool { return read.Offset >= end }):
-			c.fault("consumer %s reads %v at %d of partition %d, where %s is stored", r.Name, read.Record, read.Offset, p, at(log, read.Offset))
+			p.seen[read.Offset] = true
+		case !lost:
+			c.fault("consumer %s reads %v at %d of partition %d, where %s is stored", r.Name, read.Record, read.Offset, read.Partition, at(log, read.Offset))
 		}
 	}
-	for p := range seen {
-		if missing := slices.Index(seen[p], false); missing >= 0 && c.found == 0 && !c.passedOver(r, p, int64(missing)) {
-			c.fault("consumer %s has not read %d of partition %d, which ends at %d", r.Name, missing, p, len(seen[p]))
+	for p, part := range parts {
+		for offset, seen := range part.seen {
+			if !seen && c.found == 0 && !c.passedOver(p, int64(offset), part.lost) {
+				c.fault("consumer %s has not read %d of partition %d, which ends at %d", r.Name, offset, p, len(part.seen))
+			}
 		}
 	}
+}
+
+// reading is how far a consumer is in one partition.
+type reading struct {
+	next int64
+	seen []bool // by offset of the log
+	// lost is, by loss, how far the consumer had read of what was lost then, and 0 if it had not.
+	lost []int64
+	anew int // how often it has begun again
+}
+
+// beginsAnew tells whether a consumer may go on at an offset though another one comes next: at the first, once for each loss
+// that it had read something of.
+func (r *reading) beginsAnew(at int64) bool {
+	r.anew++
+	of := 0
+	for _, end := range r.lost {
+		if end > 0 {
+			of++
+		}
+	}
+	return at == 0 && r.anew <= of
+}
+
+// passedOver tells whether an offset was given anew after the consumer had been above it: it holds on to its position.
+func (c *checker) passedOver(partition int, offset int64, lost []int64) bool {
+	for i, l := range c.h.Losses {
+		if l.Ends[partition] <= offset && offset < lost[i] {
+			return true
+		}
+	}
+	return false
 }
 
 func at(log []Stored, offset int64) string {
@@ -233,121 +262,4 @@ func at(log []Stored, offset int64) string {
 		return "nothing"
 	}
 	return log[offset].String()
-}
-
-// readLost tells whether a consumer has read anything of a partition that was lost then.
-func (c *checker) readLost(r *ConsumerHistory, partition int) bool {
-	return slices.ContainsFunc(r.Reads, func(read Read) bool {
-		return read.Partition == partition && c.lost(read.At, partition, func(end int64) bool { return read.Offset >= end })
-	})
-}
-
-// passedOver tells whether an offset was given anew after the consumer had been above it: it holds on to its position.
-func (c *checker) passedOver(r *ConsumerHistory, partition int, offset int64) bool {
-	return c.readLost(r, partition) && slices.ContainsFunc(c.h.Losses, func(l Loss) bool { return offset >= l.Ends[partition] })
-}
-
-// checkGroup expects that members read what is assigned to them and nothing else, in order and without a gap, that no
-// record is skipped when partitions change hands, that none is read again that was committed before, and that nothing is
-// committed that was not read. A late commit may put the group back to its own offset, and to no other. What a member says
-// late makes this milder, not wrong. Of a group whose store forgets, only the records themselves are looked at: its commits
-// are forgotten, too.
-func (c *checker) checkGroup() {
-	g := groupChecker{
-		checker: c, next: map[string]map[int]int64{}, late: slices.Clone(c.h.Group.Late),
-		read: make([]int64, len(c.h.Log)), committed: make([]int64, len(c.h.Log)),
-	}
-	for _, e := range c.h.Group.Events {
-		g.told(e)
-	}
-	if len(c.h.Losses) > 0 {
-		return
-	}
-	for p, committed := range c.h.Group.Committed {
-		switch {
-		case committed > g.read[p]:
-			c.fault("the group: %d of partition %d is committed at the end, read is what comes before %d", committed, p, g.read[p])
-		case max(committed, 0) < g.committed[p] && !g.back(p, committed, math.MaxInt64):
-			c.fault("the group: %d of partition %d is committed at the end, though %d was confirmed", committed, p, g.committed[p])
-		case g.read[p] != int64(len(c.h.Log[p])):
-			c.fault("the group has read partition %d to %d, which ends at %d", p, g.read[p], len(c.h.Log[p]))
-		}
-	}
-}
-
-type groupChecker struct {
-	*checker
-	next            map[string]map[int]int64 // by member and partition that it has: what it reads next, -1 before the first
-	late            []LateCommit             // without what the group was found to be back at
-	read, committed []int64                  // by partition: all before was read by somebody, was confirmed as committed
-}
-
-func (g *groupChecker) told(e GroupEvent) {
-	switch e.Kind {
-	case group.Assigned:
-		if g.next[e.Member] == nil {
-			g.next[e.Member] = map[int]int64{}
-		}
-		for _, p := range e.Partitions {
-			g.next[e.Member][p] = -1
-		}
-	case group.Revoked:
-		for _, p := range e.Partitions {
-			delete(g.next[e.Member], p)
-		}
-	case group.Closed:
-		delete(g.next, e.Member)
-	case group.Record:
-		g.record(e)
-	case group.Committed:
-		for p, offset := range e.Offsets {
-			if offset > g.read[p] && len(g.h.Losses) == 0 {
-				g.fault("member %s commits %d of partition %d, read is what comes before %d", e.Member, offset, p, g.read[p])
-			}
-			g.committed[p] = max(g.committed[p], offset)
-		}
-	}
-}
-
-// back tells whether a late commit, each of which is executed once, has put a partition back to an offset at some time
-// before. Then that is what is committed.
-func (g *groupChecker) back(partition int, offset int64, before time.Duration) bool {
-	i := slices.IndexFunc(g.late, func(late LateCommit) bool {
-		at, ok := late.Offsets[partition]
-		return ok && at == offset && late.At <= before
-	})
-	if i < 0 {
-		return false
-	}
-	g.late[i].Offsets = maps.Clone(g.late[i].Offsets)
-	delete(g.late[i].Offsets, partition)
-	g.committed[partition] = offset
-	g.verdict.Back++
-	return true
-}
-
-func (g *groupChecker) record(e GroupEvent) {
-	g.verdict.Read++
-	log := g.h.Log[e.Partition]
-	// A member tells what it had been given long before: it was busy with commits.
-	lost := slices.ContainsFunc(g.h.Losses, func(l Loss) bool { return e.Offset >= l.Ends[e.Partition] })
-	if record := parse([]byte(e.Value)); !lost && (e.Offset >= int64(len(log)) || log[e.Offset] != record) {
-		g.fault("member %s reads %v at %d of partition %d, where %s is stored", e.Member, record, e.Offset, e.Partition, at(log, e.Offset))
-	}
-	next, assigned := g.next[e.Member][e.Partition]
-	switch read := g.read[e.Partition]; {
-	case len(g.h.Losses) > 0:
-		return
-	case !assigned:
-		g.fault("member %s reads %d of partition %d, which it does not have", e.Member, e.Offset, e.Partition)
-		return
-	case next >= 0 && e.Offset != next:
-		g.fault("member %s reads %d of partition %d where %d comes next", e.Member, e.Offset, e.Partition, next)
-	case next < 0 && e.Offset < g.committed[e.Partition] && !g.back(e.Partition, e.Offset, e.At):
-		g.fault("member %s begins partition %d at %d, though all before %d is committed", e.Member, e.Partition, e.Offset, g.committed[e.Partition])
-	case next < 0 && e.Offset > read:
-		g.fault("member %s begins partition %d at %d, though nobody has read %d", e.Member, e.Partition, e.Offset, read)
-	}
-	g.next[e.Member][e.Partition] = e.Offset + 1
-	g.read[e.Partition] = max(g.read[e.Partition], e.Offset+1)
 }

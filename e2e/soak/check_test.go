@@ -78,13 +78,23 @@ func TestCheck(t *testing.T) {
 	assigned := said("a", group.Assigned, 0, "")
 	first, second, third := said("a", group.Record, 0, "0.0"), said("a", group.Record, 1, "0.1"), said("a", group.Record, 2, "0.2")
 	allRead := []GroupEvent{assigned, first, second, third, said("a", group.Committed, 3, ""), said("a", group.Revoked, 0, "")}
+	again := []GroupEvent{
+		said("b", group.Assigned, 0, ""), said("b", group.Record, 1, "0.1"), said("b", group.Committed, 2, ""), said("b", group.Record, 2, "0.2"),
+	}
+	after := func(at time.Duration, events []GroupEvent) []GroupEvent {
+		events = slices.Clone(events)
+		for i := range events {
+			events[i].At = at
+		}
+		return events
+	}
 	lately := func(offset int64, at time.Duration, g GroupHistory) GroupHistory {
 		g.Late = []LateCommit{{At: at, Offsets: map[int]int64{0: offset}}}
 		return g
 	}
 
 	for name, test := range map[string]struct {
-		log    string
+		log    string // partitions, with | between them
 		h      History
 		faults string // what the one fault says, nothing for a history that is right
 	}{
@@ -121,6 +131,15 @@ func TestCheck(t *testing.T) {
 		"broken, lost later":   {"0.0 0.2", History{Producers: broken(one(Once, 0, 1, 1), 0), Losses: lossTo(1, 1)}, "of which nothing is lost"},
 		"broken, lost":         {"0.0 0.2 0.2", History{Producers: broken(one(Once, 0, 1, 1), 2), Losses: lossTo(1, 1)}, ""},
 
+		"broken elsewhere": {"0.0 0.0|0.2", History{
+			Producers: []ProducerHistory{{Guarantee: Once, Sent: 3, Acks: []Ack{{Number: 1, Partition: 1, Offset: 1}}, Breaks: []Break{{Partition: 1, At: 2}}}},
+			Losses:    []Loss{{At: 1, Ends: []int64{9, 1}, Answered: 1}},
+		}, "0 is stored 2 times"},
+		"once, in two partitions": {"0.0|0.0", History{Producers: one(Once, 0)}, "0 is stored 2 times"},
+		"in order in each partition": {"0.2 0.0|0.1", History{Producers: []ProducerHistory{{
+			Guarantee: InOrder, Sent: 3, Acks: []Ack{{Number: 0, Offset: 1}, {Number: 1, Partition: 1, Offset: 0}},
+		}}}, ""},
+
 		"read":             {complete, History{Consumers: reader(reads(0, complete))}, ""},
 		"read, not all":    {complete, History{Consumers: reader(reads(0, "0.0 0.1"))}, "has not read 2 of partition 0"},
 		"read, back":       {complete, History{Consumers: reader(reads(0, complete), reads(1, "0.1 0.2"))}, "reads 1 of partition 0 where 3 comes next"},
@@ -129,6 +148,16 @@ func TestCheck(t *testing.T) {
 		"read, an error":   {complete, History{Consumers: []ConsumerHistory{{Reads: reads(0, complete), Errors: []string{"no"}}}}, "was told: no"},
 		"read, lost":       {"0.0 0.2", History{Consumers: reader(reads(0, "0.0 0.1 0.1")), Losses: lossTo(2, 1)}, ""},
 		"read, lost, anew": {"0.0 0.2", History{Consumers: reader(reads(0, "0.0 0.1"), reads(0, "0.0 0.2")), Losses: lossTo(1, 1)}, ""},
+		"read, lost, anew twice": {"0.0 0.2", History{Consumers: reader(reads(0, "0.0 0.1"), reads(0, "0.0 0.2"), reads(0, "0.0 0.2")), Losses: lossTo(1, 1)},
+			"reads 0 of partition 0 where 2 comes next"},
+		"read, lost, anew in between": {"0.0 0.2", History{Consumers: reader(reads(0, "0.0 0.1"), reads(1, "0.2")), Losses: lossTo(1, 1)},
+			"reads 1 of partition 0 where 2 comes next"},
+		"read, lost in another partition": {"0.0 0.1|", History{
+			Consumers: reader([]Read{{Partition: 1, Record: Stored{ID: ID{0, 2}}}}, reads(0, "0.0 0.1"), reads(0, "0.0 0.1")), Losses: []Loss{{At: 1, Ends: []int64{2, 0}}},
+		}, "reads 0 of partition 0 where 2 comes next"},
+		"read, lost, then nothing": {"0.0 0.1 0.2 0.0", History{Producers: one(AtLeastOnce), Consumers: reader(reads(0, "0.0 0.2")), Losses: lossTo(1, 1)},
+			"has not read 2 of partition 0"},
+		"read, nothing that was lost": {complete, History{Consumers: reader(reads(0, "0.0")), Losses: lossTo(0, 1)}, "has not read 1 of partition 0"},
 		"read, others lost": {"0.0 0.2", History{Consumers: reader(reads(0, "0.0"), reads(0, "0.0 0.2")), Losses: lossTo(0, 1)},
 			"reads 0 of partition 0 where 1 comes next"},
 
@@ -146,19 +175,30 @@ func TestCheck(t *testing.T) {
 			said("b", group.Assigned, 0, ""), said("b", group.Record, 2, "0.2"))}, "though nobody has read 1"},
 		"group, again what was committed": {complete, History{Group: members(1, assigned, first, said("a", group.Committed, 1, ""), said("a", group.Revoked, 0, ""),
 			said("b", group.Assigned, 0, ""), said("b", group.Record, 0, "0.0"), said("b", group.Record, 1, "0.1"), said("b", group.Record, 2, "0.2"))}, "though all before 1 is committed"},
-		"group, back at a late commit": {complete, History{Group: lately(1, 0, members(1, allRead...))}, ""},
-		"group, back at another":       {complete, History{Group: lately(1, 0, members(2, allRead...))}, "though 3 was confirmed"},
-		"group, begins at a late commit": {complete, History{Group: lately(1, 0, members(2, slices.Concat(allRead, []GroupEvent{
-			said("b", group.Assigned, 0, ""), said("b", group.Record, 1, "0.1"), said("b", group.Committed, 2, ""), said("b", group.Record, 2, "0.2")})...))}, ""},
-		"group, begins at what is late only then": {complete, History{Group: lately(1, 10, members(3, slices.Concat(allRead, []GroupEvent{
-			said("b", group.Assigned, 0, ""), said("b", group.Record, 1, "0.1")})...))}, "though all before 3 is committed"},
-		"group, back twice at one late commit": {complete, History{Group: lately(1, 0, members(1, slices.Concat(allRead, []GroupEvent{
-			said("b", group.Assigned, 0, ""), said("b", group.Record, 1, "0.1"), said("b", group.Committed, 2, ""), said("b", group.Record, 2, "0.2")})...))}, "though 2 was confirmed"},
+		"group, back at a late commit":            {complete, History{Group: lately(1, 0, members(1, allRead...))}, ""},
+		"group, back at another":                  {complete, History{Group: lately(1, 0, members(2, allRead...))}, "though 3 was confirmed"},
+		"group, begins at a late commit":          {complete, History{Group: lately(1, 0, members(2, slices.Concat(allRead, again)...))}, ""},
+		"group, begins at what is late only then": {complete, History{Group: lately(1, 10, members(3, slices.Concat(allRead, again)...))}, "though all before 3 is committed"},
+		"group, back later than a late commit":    {complete, History{Group: lately(1, 0, members(1, after(executionLimit+1, allRead)...))}, "though 3 was confirmed"},
+		"group, back at one that a pause held up": {complete, History{
+			Group: lately(1, 0, members(1, after(executionLimit+1, allRead)...)), Silences: []Silence{{executionLimit, executionLimit + 1}},
+		}, ""},
+		"group, back long after another pause": {complete, History{
+			Group: lately(1, 0, members(1, after(executionLimit+2, allRead)...)), Silences: []Silence{{executionLimit + 1, executionLimit + 2}},
+		}, "though 3 was confirmed"},
+		"group, back later than it began at a late commit": {complete, History{
+			Group: lately(1, 0, members(1, slices.Concat(allRead, after(executionLimit+1, again))...)),
+		}, "though 2 was confirmed"},
+		"group, an older word is heard when it is back": {complete, History{Group: lately(1, 0, members(3, slices.Concat(
+			allRead, again[:2], []GroupEvent{said("a", group.Committed, 3, ""), said("b", group.Closed, 0, ""),
+				said("c", group.Assigned, 0, ""), said("c", group.Record, 1, "0.1"), said("c", group.Committed, 3, "")})...))}, ""},
 		"group, another record": {complete, History{Group: members(-1, assigned, first, said("a", group.Record, 1, "0.2"), third)}, "where 0.1 is stored"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := test.h
-			h.Log = [][]Stored{stored(test.log)}
+			for partition := range strings.SplitSeq(test.log, "|") {
+				h.Log = append(h.Log, stored(partition))
+			}
 			if h.Producers == nil {
 				h.Producers = one(Once)
 			}

@@ -17,7 +17,8 @@ type Fault struct {
 	Where Where
 	Kind  Kind
 	For   time.Duration // how long it lasts
-	Cut   bool          // [Stall]: the connections are cut afterwards; else they go on
+	Cut   bool          // [Stall]: the connections are cut afterwards; else they go on. [Kill]: Lead before, so that answers are lost
+	Lead  time.Duration
 	Way   Way           // of the bytes
 	Bytes int           // [Cut]: how many pass before
 	Step  time.Duration // [Step]: how far the clock is off from then on
@@ -87,6 +88,9 @@ func (f Fault) String() string {
 	case Replace:
 		return text + fmt.Sprintf(" %d after %v", f.Who, f.For)
 	case Kill, Stop:
+		if f.Cut {
+			text += fmt.Sprintf(" %v after the clients' answers were cut", f.Lead)
+		}
 		return text + fmt.Sprintf(", start after %v", f.For)
 	default:
 		return text + fmt.Sprintf(" for %v", f.For)
@@ -189,7 +193,7 @@ func drawForgetful(r *rand.Rand) Fault {
 		return Fault{Where: pick(r, Clients, Iggy), Kind: Cut, Way: pick(r, Requests, Answers), Bytes: r.IntN(1 << r.IntN(16))}
 	case 2:
 		return Fault{Where: Store, Kind: pick(r, Stop, Pause), For: between(r, 0, time.Second)}
-	default:
-		return Fault{Where: Store, Kind: Kill, For: between(r, 0, 500*time.Millisecond)}
+	default: // what was written and not answered is sent again, to a store that may not have it any more
+		return Fault{Where: Store, Kind: Kill, For: between(r, 0, 500*time.Millisecond), Cut: chance(r, 0.5), Lead: between(r, 0, 50*time.Millisecond)}
 	}
 }

@@ -4,10 +4,15 @@
 package soak
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggy-kafka/iggy-kafka/e2e/clients"
 	"github.com/iggy-kafka/iggy-kafka/e2e/harness"
 )
 
@@ -58,5 +63,56 @@ func TestFinds(t *testing.T) {
 				t.Errorf("found %q, want one with %q", faults, test.fault)
 			}
 		})
+	}
+}
+
+// TestHearsLateCommits: what the network delivers late is known when the history is looked at.
+func TestHearsLateCommits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers: not in short mode")
+	}
+	bin, err := harness.Build(t.Context(), "steppedclock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	defer cancel()
+	dir := t.TempDir()
+	r := newRun(Plan{Topology: Embedded, Partitions: 1, Members: []ConsumerPlan{{Library: FranzGo}}}, bin, dir)
+	defer r.close()
+	if err := r.start(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	client, err := clients.DialRaw(ctx, r.scene.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.Ask(ctx, kmsg.NewPtrApiVersionsRequest()); err != nil {
+		t.Fatal(err)
+	}
+	r.clients.Hold()
+	if err := client.Send(ctx, commitRequest(8, groupID, r.scene.topic, 42)); err != nil {
+		t.Fatal(err)
+	}
+	if err := sleep(ctx, gathering); err != nil {
+		t.Fatal(err)
+	}
+	r.clients.Orphan()
+	r.clients.Release()
+	heard := func(late []LateCommit) bool {
+		return slices.ContainsFunc(late, func(c LateCommit) bool { return c.Offsets[0] == 42 })
+	}
+	for !heard(r.late.all()) {
+		if err := sleep(ctx, time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	history, err := r.rest(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !heard(history.Group.Late) {
+		t.Errorf("the history has %v", history.Group.Late)
 	}
 }

@@ -21,6 +21,8 @@ type History struct {
 	Group     GroupHistory
 	// Log is what is stored, by partition and offset.
 	Log [][]Stored
+	// Silences are when the gateway stood still, in order.
+	Silences []Silence
 	// Losses are what a store that forgets has forgotten when it came back, in order.
 	Losses []Loss
 }
@@ -120,6 +122,9 @@ type GroupEvent struct {
 	At     time.Duration
 	group.Event
 }
+
+// Silence is a time in which a program stood still.
+type Silence struct{ From, To time.Duration }
 
 // Loss says how far each partition went when the store had come back from a kill. Who was told or given something at or
 // above that before, must not expect it any more.

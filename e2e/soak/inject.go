@@ -27,7 +27,12 @@ const (
 func (r *run) inject(ctx context.Context, f Fault) error {
 	switch f.Where {
 	case Gateway:
-		return r.disturb(ctx, r.target.Gateway, f)
+		from := time.Since(r.scene.begin)
+		err := r.disturb(ctx, r.target.Gateway, f)
+		if f.Kind == Pause {
+			r.silences = append(r.silences, Silence{from, time.Since(r.scene.begin)})
+		}
+		return err
 	case Store:
 		if f.Kind == Kill && r.plan.Topology.forgets() {
 			return r.killForgetful(ctx, f)
@@ -83,6 +88,12 @@ func (r *run) startAgain(ctx context.Context, p *harness.Program) error {
 // killForgetful kills a store that will have forgotten something when it is back, and finds out what: nobody writes
 // between its coming back and the look at how far its partitions go, and nobody is told any more of what it had before.
 func (r *run) killForgetful(ctx context.Context, f Fault) error {
+	if f.Cut {
+		r.clients.CutAfter(0, Answers)
+		if err := sleep(ctx, f.Lead); err != nil {
+			return err
+		}
+	}
 	r.target.IggyServer.Kill()
 	r.iggy.Refuse(true)
 	defer r.iggy.Refuse(false)

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -19,13 +20,12 @@ type lateCommits struct {
 	commits []LateCommit
 }
 
-// heard takes what a client had sent over a connection that it has lost.
-func (l *lateCommits) heard(piece []byte) {
-	at := l.scene.now()
+// heard takes what a client had sent over a connection that it has lost, and when it was sent on.
+func (l *lateCommits) heard(at time.Time, piece []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, offsets := range commitsIn(piece, groupID, l.scene.topic) {
-		l.commits = append(l.commits, LateCommit{At: at, Offsets: offsets})
+		l.commits = append(l.commits, LateCommit{At: at.Sub(l.scene.begin), Offsets: offsets})
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // mean. Its methods return at once and are safe for concurrent use.
 type Proxy struct {
 	listener net.Listener
-	late     func(piece []byte)
+	late     func(at time.Time, piece []byte)
 	target   string
 	running  sync.WaitGroup
 
@@ -35,9 +35,9 @@ type weather struct {
 }
 
 // StartProxy listens on a port of its own; connections go on to target. Late, unless nil, is called with what a client had
-// sent over a connection that it has lost, before the target gets that all the same. The bytes begin where the client began
-// a write, unless it writes more at once than the proxy reads. Late must not keep them.
-func StartProxy(target string, late func(piece []byte)) (*Proxy, error) {
+// sent over a connection that it has lost, when the target has been sent that all the same, and with a time before. The
+// bytes begin where the client began a write, unless it writes more at once than the proxy reads. Late must not keep them.
+func StartProxy(target string, late func(at time.Time, piece []byte)) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -221,10 +221,12 @@ func (p *Proxy) pass(l *link, from, to *net.TCPConn, way Way) {
 			return
 		}
 		allowed, cut := l.take(n, way)
-		if allowed > 0 && p.late != nil && way == Requests && l.isOrphaned() {
-			p.late(buffer[:allowed])
+		begin := time.Now()
+		_, werr := to.Write(buffer[:allowed])
+		if werr == nil && allowed > 0 && p.late != nil && way == Requests && l.isOrphaned() {
+			p.late(begin, buffer[:allowed])
 		}
-		if _, werr := to.Write(buffer[:allowed]); werr != nil && err == nil {
+		if err == nil {
 			err = werr
 		}
 		if cut {
@@ -238,7 +240,8 @@ func (p *Proxy) pass(l *link, from, to *net.TCPConn, way Way) {
 		case l.isAbandoned():
 			<-l.gone // what the client still sends is left in its socket
 		case way == Answers && l.isOrphaned():
-			_, _ = io.Copy(io.Discard, from) // as long as the server takes what was held
+			_, _ = io.Copy(io.Discard, from) // as long as the server is there to take what is held
+			l.end()
 		default:
 			l.end()
 		}

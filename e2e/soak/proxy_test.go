@@ -169,7 +169,7 @@ func TestProxyHolds(t *testing.T) {
 	}
 	defer l.Close()
 	late := make(chan string, 2)
-	p, err := StartProxy(l.Addr().String(), func(piece []byte) { late <- string(piece) })
+	p, err := StartProxy(l.Addr().String(), func(_ time.Time, piece []byte) { late <- string(piece) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,6 +205,45 @@ func TestProxyHolds(t *testing.T) {
 	if diff := cmp.Diff([]string{"de"}, told); diff != "" {
 		t.Errorf("told of what came late (-want +got):\n%s", diff)
 	}
+}
+
+// What is held for a server that goes is held for nobody.
+func TestProxyHoldsForNobody(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p, err := StartProxy(l.Addr().String(), func(_ time.Time, piece []byte) { t.Errorf("told that %q came late", piece) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	client := dial(t, p)
+	accepted, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.send("a")
+	peer{t, accepted}.expect("a", nil)
+	p.Hold()
+	client.send("bc")
+	peer{t, accepted}.expect(silent, os.ErrDeadlineExceeded)
+	p.Orphan()
+	client.expect(silent, reset)
+	_ = accepted.(*net.TCPConn).SetLinger(0) // as of a program that is killed
+	_ = accepted.Close()
+	for !p.empty() {
+		time.Sleep(time.Millisecond)
+	}
+	p.Release()
+}
+
+// empty tells whether there is no connection.
+func (p *Proxy) empty() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links) == 0
 }
 
 func TestProxyRefuses(t *testing.T) {

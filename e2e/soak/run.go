@@ -44,13 +44,13 @@ type run struct {
 	disturbed    time.Time    // when that began: the clients are there, and the times of faults count from here
 	startsFailed atomic.Int64 // a program gave up before it served
 	losses       []Loss       // the one lane of faults' that there is then
+	silences     []Silence    // the lane of the gateway's faults'
 }
 
 // Execute carries out a plan and returns what was seen. It keeps what it writes in dir. The error says what went wrong
 // besides: a program that did not end or start as it should, a client that did not come to rest.
 func Execute(ctx context.Context, plan Plan, bin harness.Binaries, dir string) (*History, Counts, error) {
-	s := &scene{topic: "soak", partitions: plan.Partitions, dir: dir}
-	r := &run{plan: plan, bin: bin, scene: s, late: &lateCommits{scene: s}}
+	r := newRun(plan, bin, dir)
 	defer r.close()
 	if err := r.start(ctx, dir); err != nil {
 		return nil, Counts{}, fmt.Errorf("soak: start: %w", err)
@@ -67,6 +67,11 @@ func Execute(ctx context.Context, plan Plan, bin harness.Binaries, dir string) (
 		counts.Faults[fmt.Sprintf("%s %s", f.Where, f.Kind)]++
 	}
 	return h, counts, errors.Join(disturbed, err, logged)
+}
+
+func newRun(plan Plan, bin harness.Binaries, dir string) *run {
+	s := &scene{topic: "soak", partitions: plan.Partitions, dir: dir}
+	return &run{plan: plan, bin: bin, scene: s, late: &lateCommits{scene: s}}
 }
 
 // start brings up servers, proxies and clients.
@@ -197,7 +202,7 @@ func (r *run) rest(ctx context.Context) (*History, error) {
 	writing, cancel := context.WithTimeoutCause(ctx, quietLimit, errNotAtRest)
 	defer cancel()
 	errs = append(errs, eachOf(r.producers, func(p producer) error { return p.finish(writing) })...)
-	h := &History{Disturbed: r.disturbed.Sub(r.scene.begin), Losses: r.losses}
+	h := &History{Disturbed: r.disturbed.Sub(r.scene.begin), Losses: r.losses, Silences: r.silences}
 	for _, p := range r.producers {
 		h.Producers = append(h.Producers, p.history())
 	}
