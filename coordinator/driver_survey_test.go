@@ -5,6 +5,8 @@ package coordinator_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -81,6 +83,62 @@ func TestDriverSurveyOfNothing(t *testing.T) {
 		wantErr(t, "while it loads", err, coordinator.ErrLoadInProgress)
 		if some != nil || len(rest) != 3 {
 			t.Errorf("%v, %d left", some, len(rest))
+		}
+	})
+}
+
+// A group that has been deleted while a commit was still being written is known until that is written, and not there: for who
+// lists, describes or surveys it.
+func TestDriverSurveyOfDeadGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSlowStore()
+		store.loading <- nil
+		d, _ := startDriver(t, coordinator.DriverConfig{Store: store})
+		ctx := t.Context()
+		commit := func() func() (coordinator.CommitResult, error) {
+			return await(func() (coordinator.CommitResult, error) {
+				return d.Commit(ctx, "g", coordinator.Commit{Generation: -1, Offsets: offsetOf(0, 1)})
+			})
+		}
+		first := commit()
+		(<-store.writes)(nil)
+		must[coordinator.CommitResult](t)(first())
+		if some, _, err := d.Survey(ctx, []string{"g"}); len(some) != 1 || err != nil {
+			t.Errorf("before: %v, %v", some, err)
+		}
+		deleted := await(func() (struct{}, error) { return struct{}{}, d.Delete(ctx, "g") })
+		deletion := <-store.writes
+		second := commit()
+		commitment := <-store.writes
+		deletion(nil)
+		must[struct{}](t)(deleted())
+		some, rest, err := d.Survey(ctx, []string{"g"})
+		if len(some) != 0 || len(rest) != 0 || err != nil {
+			t.Errorf("surveyed: %v, %v, %v", some, rest, err)
+		}
+		if list := must[[]coordinator.Listing](t)(d.List(ctx, coordinator.Filter{})); len(list) != 0 {
+			t.Errorf("listed: %v", list)
+		}
+		_, err = d.Describe(ctx, "g")
+		wantErr(t, "describe", err, coordinator.ErrGroupIDNotFound)
+		commitment(nil)
+		must[coordinator.CommitResult](t)(second())
+	})
+}
+
+// Groups are listed in the order of their ids, in whichever they came.
+func TestDriverListIsSorted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _ := startDriver(t, coordinator.DriverConfig{})
+		const groups = 100
+		for g := range groups {
+			id := fmt.Sprintf("g%02d", (37*g)%groups)
+			must[coordinator.CommitResult](t)(d.Commit(t.Context(), id, coordinator.Commit{Generation: -1, Offsets: offsetOf(0, 1)}))
+		}
+		list := must[[]coordinator.Listing](t)(d.List(t.Context(), coordinator.Filter{}))
+		byID := func(a, b coordinator.Listing) int { return strings.Compare(a.ID, b.ID) }
+		if len(list) != groups || !slices.IsSortedFunc(list, byID) {
+			t.Errorf("%d groups: %v", len(list), list)
 		}
 	})
 }

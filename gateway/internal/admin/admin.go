@@ -31,8 +31,17 @@ const (
 	maxProfiles  = 4
 )
 
+// Alive and OnItsWay are what /healthz says: the second until clients are served for the first time. Liveness is of no such
+// difference, so the status is that of both; who waits for a gateway to come up goes by the text.
+const (
+	Alive    = "ok\n"
+	OnItsWay = "starting\n"
+)
+
 // Parts are what operators are served. The zero value of each is to do without it.
 type Parts struct {
+	// Starting says that nobody is served yet.
+	Starting  bool
 	Readiness *Readiness
 	// Page answers every path that is not named here, and bounds itself; Metrics answers that of /metrics, under whatever name:
 	// scrapers call a gateway as they like.
@@ -48,7 +57,11 @@ type Parts struct {
 // shut down: who sends it clients should stop while it still serves those that it has.
 func NewHandler(p Parts) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok\n") })
+	alive := Alive
+	if p.Starting {
+		alive = OnItsWay
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, alive) })
 	mux.Handle("GET /readyz", limit(maxReadiness)(p.ready))
 	if p.Metrics != nil {
 		mux.Handle("GET /metrics", limit(maxScrapes)(patient(p.Metrics)))

@@ -13,7 +13,7 @@ import (
 // Iggy does, and must not look like a process that hangs. doing says what it is at, in words that anybody may read; stopping is
 // that of NewReadiness.
 func Starting(doing func() string, stopping <-chan struct{}) Parts {
-	p := Parts{Readiness: NewReadiness([]Check{{Name: "starting", Ready: func(context.Context) error { return errors.New(doing()) }}}, stopping)}
+	p := Parts{Starting: true, Readiness: NewReadiness([]Check{{Name: "starting", Ready: func(context.Context) error { return errors.New(doing()) }}}, stopping)}
 	later := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1")
 		p.ready(w, r)

@@ -25,7 +25,7 @@ func TestStarting(t *testing.T) {
 	answers := func(ready, others string) {
 		t.Helper()
 		for path, want := range map[string]string{
-			"/healthz": "200 ok\n", "/readyz": ready, "/metrics": others, "/": others, "/topics": others, "/debug/pprof/": others,
+			"/healthz": "200 starting\n", "/readyz": ready, "/metrics": others, "/": others, "/topics": others, "/debug/pprof/": others,
 		} {
 			if got := ask(path); got != want {
 				t.Errorf("%s: %q, want %q", path, got, want)

@@ -186,7 +186,7 @@ func (a *API) checkNewName(see sight, made map[string]string, name string) *refu
 		return refuse(invalidTopicException, "Topic '%s' is internal.", name)
 	}
 	if _, exists := see.view.ByName(name); exists {
-		return refuse(topicAlreadyExists, "Topic '%s' already exists.", name)
+		return alreadyExists(name)
 	}
 	other, collides := see.view.Colliding(name)
 	if !collides {

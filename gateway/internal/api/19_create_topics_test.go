@@ -9,13 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggy-kafka/iggy-kafka/bridge"
-	"github.com/iggy-kafka/iggy-kafka/bridge/bridgetest"
 	"github.com/iggy-kafka/iggy-kafka/bridge/iggywire"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/api"
 	"github.com/iggy-kafka/iggy-kafka/gateway/internal/topicconfig"
@@ -345,54 +343,6 @@ func TestCreateTopicsTakenBack(t *testing.T) {
 	}
 	if _, ok := gw.state.Log.TopicSettings(bridge.TopicID(got.Topics[0].TopicID).String()); !ok {
 		t.Error("the topic's settings are not kept")
-	}
-}
-
-// A topic that Iggy makes without saying so in time gets its settings all the same: it could not be made anew, as it exists. One that it
-// does not make is answered as what it is: nobody knows.
-func TestCreateTopicsFinished(t *testing.T) {
-	for _, tc := range []struct {
-		name, script string
-		code         int16
-	}{
-		{"the answer is lost", "topic.create 1 answer stall", 0},
-		{"the connection is lost before the answer", "topic.create 1 answer cut 2", 0},
-		{"the request is late", "topic.create 1 request delay 1500ms", 0},
-		{"the request is lost", "topic.create 1 request stall", codeTimedOut},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			proxy, err := bridgetest.StartProxy(startIggy(t).Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(proxy.Close)
-			// The settings come over the same connection, once it is known to hang.
-			gw := start(t, setup{iggyAddr: proxy.Addr(), bridge: func(cfg *bridge.Config) { cfg.CallTimeout = 3 * time.Second }})
-			c := gw.dial(t)
-			c.create(newName(), 1) // there is a connection for it
-			script(t, proxy, tc.script)
-			req := createRequest(7, withConfig(newTopicSpec(newName(), 1, 1), "max.message.bytes", kmsg.StringPtr("1000")), newTopicSpec(newName(), 1, 1))
-			req.TimeoutMillis = 1000
-			got := ask[*kmsg.CreateTopicsResponse](c, req)
-			if got.Topics[0].ErrorCode != tc.code {
-				t.Fatal(created(got, 0))
-			}
-			topic, there := view(t, gw).ByName(req.Topics[0].Topic)
-			if there != (tc.code == 0) {
-				t.Fatalf("the topic is there: %v", there)
-			}
-			if !there {
-				return
-			}
-			if kept, _ := gw.state.Log.TopicSettings(topic.ID.String()); kept["max.message.bytes"] != "1000" || topic.ID != bridge.TopicID(got.Topics[0].TopicID) {
-				t.Errorf("kept of topic %v: %v", topic.ID, kept)
-			}
-			// What comes after the time is over is not begun.
-			if _, there := view(t, gw).ByName(req.Topics[1].Topic); there != (got.Topics[1].ErrorCode == 0) {
-				t.Errorf("the second topic is there: %v, it is answered %s", there, created(got, 1))
-			}
-		})
 	}
 }
 

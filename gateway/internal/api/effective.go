@@ -20,16 +20,16 @@ type settingsCache struct {
 	mu      sync.RWMutex
 	version uint64 // of the store, when byID was begun
 	byID    map[bridge.TopicID]*topicconfig.Effective
-	// making holds the names of topics that are there already while their settings are still being stored, with the number
-	// of requests that do so.
-	making map[string]int
+	// making holds the names of topics that may be there already while their settings are still to be stored, each with what is
+	// closed afterwards.
+	making map[string]chan struct{}
 }
 
 // get returns what is known; making says that something else is about to be.
 func (c *settingsCache) get(t *bridge.Topic, version uint64) (set *topicconfig.Effective, known, making bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if len(c.making) > 0 && c.making[t.Name] > 0 {
+	if _, making := c.making[t.Name]; making {
 		return nil, false, true
 	}
 	set, known = c.byID[t.ID]
@@ -37,21 +37,40 @@ func (c *settingsCache) get(t *bridge.Topic, version uint64) (set *topicconfig.E
 }
 
 // hold makes the settings of a topic unknown until release is called: somebody else could find it, and write to it, before
-// they are stored.
-func (c *settingsCache) hold(name string) (release func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.making == nil {
-		c.making = map[string]int{}
-	}
-	c.making[name]++
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.making[name]--; c.making[name] == 0 {
-			delete(c.making, name)
+// they are stored. One request at a time makes a topic of a name, so that none takes another's for its own; the error is ctx's, when
+// it ended before it was this one's turn.
+func (c *settingsCache) hold(ctx context.Context, name string) (release func(), err error) {
+	for {
+		over, mine := c.take(name)
+		if mine {
+			return func() {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				delete(c.making, name)
+				close(over)
+			}, nil
+		}
+		select {
+		case <-over:
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 	}
+}
+
+// take returns what is closed when the name is free again; mine says that it was free.
+func (c *settingsCache) take(name string) (over chan struct{}, mine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if over, taken := c.making[name]; taken {
+		return over, false
+	}
+	if c.making == nil {
+		c.making = map[string]chan struct{}{}
+	}
+	over = make(chan struct{})
+	c.making[name] = over
+	return over, true
 }
 
 // put keeps what was read after the store had that version.

@@ -86,3 +86,18 @@ func TestErrorTexts(t *testing.T) {
 		t.Error("success has a text")
 	}
 }
+
+// Clients that provoke failures do not fill the log.
+func TestFailuresInTheLog(t *testing.T) {
+	var log strings.Builder
+	now := time.Unix(0, 0)
+	a := &API{Deps: Deps{Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }}}
+	for range 100 {
+		a.logFailure("what", errors.New("why"))
+	}
+	now = now.Add(time.Second)
+	a.logFailure("what", errors.New("why"))
+	if n := strings.Count(log.String(), "msg=what err=why"); n != 2 {
+		t.Errorf("%d lines in two seconds, want one in each:\n%s", n, log.String())
+	}
+}

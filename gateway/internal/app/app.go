@@ -99,6 +99,7 @@ func Run(ctx context.Context, cfg config.Config, now func() time.Time, reload <-
 		case err != nil:
 			return err
 		}
+		operators.step("connected to iggy: asking which version it is")
 		clusterID = b.ClusterID()
 		directory = principals.Open(b, cfg.ProduceSessionIdle)
 		defer func() {

@@ -132,7 +132,8 @@ func unreachable(cfg config.Config, addr string, err error) (what, do string) {
 	return what, "look at iggy's log, and at IGGY_KAFKA_IGGY_ADDR"
 }
 
-// socketCause is the innermost error, without the operations that met it one around the other.
+// socketCause is the innermost error, without the operations that met it one around the other: they name ports that nobody has
+// chosen, so that one cause would look like another each time.
 func socketCause(err error) string {
 	var number syscall.Errno
 	if errors.As(err, &number) {
@@ -140,7 +141,9 @@ func socketCause(err error) string {
 	}
 	var name *net.DNSError
 	if errors.As(err, &name) {
-		return name.Error()
+		// Its own text has the name server that was asked, and the port of the question: other ones each time.
+		words := strings.Split(name.Err, ": ")
+		return "lookup " + name.Name + ": " + words[len(words)-1]
 	}
 	for {
 		var inner error

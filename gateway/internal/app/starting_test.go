@@ -5,9 +5,14 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,7 +70,7 @@ func TestOperatorsWhileItConnects(t *testing.T) {
 	for path, want := range map[string]struct {
 		status int
 		text   string
-	}{"/healthz": {200, "ok\n"}, "/readyz": {503, starting}, "/metrics": {503, starting}, "/": {503, starting}} {
+	}{"/healthz": {200, "starting\n"}, "/readyz": {503, starting}, "/metrics": {503, starting}, "/": {503, starting}} {
 		if status, text := askPage(t, admin, path, "", ""); status != want.status || text != want.text {
 			t.Errorf("%s: %d %q, want %d %q", path, status, text, want.status, want.text)
 		}
@@ -120,5 +125,72 @@ func TestOperatorsSeeTheSteps(t *testing.T) {
 	}
 	if want := "503 starting: connecting to iggy\n503 starting: opening the state of the consumer groups\n"; got.String() != want {
 		t.Errorf("%q, want %q", got.String(), want)
+	}
+}
+
+// Once Iggy is connected nobody is told any more that it fails.
+func TestOperatorsSeeThatItConnected(t *testing.T) {
+	addr, admin := freeAddr(t), freeAddr(t)
+	var iggy *embedded.Server
+	up := sync.OnceFunc(func() {
+		var err error
+		if iggy, err = embedded.Start(t.Context(), embedded.Config{InMemory: true, Addr: addr}); err != nil {
+			t.Error(err)
+		}
+	})
+	asked := make(chan string, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	log := slog.New(atMessage{atMessage{addrOf{}, "iggy cannot be used yet: trying again", up}, "connected to iggy", func() {
+		status, text := askPage(t, admin, "/readyz", "", "")
+		asked <- fmt.Sprint(status, " ", text)
+		stop()
+	}})
+	err := Run(ctx, load(t, "IGGY_KAFKA_EMBEDDED=false", "IGGY_KAFKA_IGGY_ADDR="+addr, "IGGY_KAFKA_IGGY_PASSWORD=iggy", "IGGY_KAFKA_ADMIN_ADDR="+admin),
+		time.Now, nil, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer iggy.Close()
+	if got, want := <-asked, "503 starting: connected to iggy: asking which version it is\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A start that hangs can be looked into, by the names of the gateway alone; one that is asked to stop says so.
+func TestOperatorsOfAStart(t *testing.T) {
+	admin := freeAddr(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var got []string
+	ask := func(path, host string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+admin+path, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		req.Host = host
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		got = append(got, path+" "+resp.Status[:3])
+		if text, err := io.ReadAll(resp.Body); path == "/readyz" {
+			got = append(got, fmt.Sprint(string(text), err))
+		}
+	}
+	log := slog.New(atMessage{addrOf{}, "connecting to iggy", func() {
+		ask("/debug/pprof/", "gateway.example")
+		ask("/debug/pprof/", "rebound.example")
+		stop()
+		ask("/readyz", "")
+	}})
+	if err := Run(ctx, load(t, "IGGY_KAFKA_ADMIN_ADDR="+admin, "IGGY_KAFKA_ADMIN_PPROF=true", "IGGY_KAFKA_ADVERTISED_HOST=gateway.example"), time.Now, nil, log); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"/debug/pprof/ 200", "/debug/pprof/ 421", "/readyz 503", "shutting down\n<nil>"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -43,7 +43,7 @@ func logStart(cfg config.Config, log *slog.Logger) error {
 	return nil
 }
 
-// retrying returns what tells why there is no Iggy yet, once for each reason: a start that waits looks like one that hangs.
+// retrying returns what tells why there is no Iggy yet, each time that the reason changes: a start that waits looks like one that hangs.
 func retrying(cfg config.Config, addr string, log *slog.Logger) func(error) {
 	var told string
 	return func(err error) {

@@ -6,9 +6,11 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -37,26 +39,57 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// While Iggy cannot be used the log says why, once for each reason, and what to do.
+// While Iggy cannot be used the log says why, each time that the reason changes, and what to do.
 func TestRetrying(t *testing.T) {
-	var log bytes.Buffer
-	tell := retrying(load(t), "iggy.example:8090", slog.New(slog.NewTextHandler(&log, nil)))
-	unknown := fmt.Errorf("dial: %w", &net.DNSError{Err: "no such host", Name: "iggy.example"})
-	refused := fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
-	for _, err := range []error{unknown, unknown, refused, refused, refused, unknown} {
-		tell(err)
-	}
-	var got []string
-	for line := range strings.Lines(log.String()) {
-		if !strings.Contains(line, "level=WARN") || !strings.Contains(line, "what_to_do=") {
-			t.Error(line)
+	const times = 18 // in a start
+	again := func(err error) []error { return slices.Repeat([]error{fmt.Errorf("dial: %w", err)}, times) }
+	// What comes from Go names the ports of a try.
+	tries := func(try func(port int) error) (all []error) {
+		for port := range times {
+			all = append(all, fmt.Errorf("dial: %w", try(40_000+port)))
 		}
-		_, said, _ := strings.Cut(line, "cannot be reached: ")
-		said, _, _ = strings.Cut(said, `"`)
-		got = append(got, said)
+		return all
 	}
-	if want := []string{"lookup iggy.example: no such host", "connection refused", "lookup iggy.example: no such host"}; !slices.Equal(got, want) {
-		t.Errorf("told %q, want %q", got, want)
+	unknown, refused := again(&net.DNSError{Err: "no such host", Name: "iggy.example", IsNotFound: true}), again(syscall.ECONNREFUSED)
+	for name, test := range map[string]struct {
+		met  []error
+		want []string
+	}{
+		"reasons that change": {slices.Concat(unknown, refused, unknown),
+			[]string{"lookup iggy.example: no such host", "connection refused", "lookup iggy.example: no such host"}},
+		"a name server that does not answer": {tries(func(port int) error {
+			return &net.DNSError{Err: fmt.Sprintf("read udp 10.0.0.5:%d->10.0.0.2:53: i/o timeout", port), Name: "iggy.example", Server: "10.0.0.2:53", IsTimeout: true}
+		}), []string{"lookup iggy.example: i/o timeout"}},
+		"name servers that take turns": {tries(func(port int) error {
+			return &net.DNSError{Err: "server misbehaving", Name: "iggy.example", Server: fmt.Sprintf("10.0.0.%d:53", port%2), IsTemporary: true}
+		}), []string{"lookup iggy.example: server misbehaving"}},
+		"a machine that cannot be reached": {tries(func(port int) error {
+			return &net.OpError{Op: "dial", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 5), Port: port}, Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 8090},
+				Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}
+		}), []string{"no route to host"}},
+		"an alert": {tries(func(port int) error {
+			return &net.OpError{Op: "remote error", Net: "tcp", Source: &net.TCPAddr{Port: port}, Err: errors.New("tls: internal error")}
+		}), []string{"tls: internal error"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			tell := retrying(load(t), "iggy.example:8090", slog.New(slog.NewTextHandler(&log, nil)))
+			for _, err := range test.met {
+				tell(err)
+			}
+			var got []string
+			for line := range strings.Lines(log.String()) {
+				if !strings.Contains(line, "level=WARN") || !strings.Contains(line, "what_to_do=") {
+					t.Error(line)
+				}
+				_, said, _ := strings.Cut(line, "cannot be reached: ")
+				said, _, _ = strings.Cut(said, `"`)
+				got = append(got, said)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("told %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 

@@ -249,7 +249,7 @@ func TestPlainListener(t *testing.T) {
 	}
 }
 
-// TestLocal: a listener on every address is reached by the loopback one.
+// Only what surely is this machine is a loopback address.
 func TestLoopback(t *testing.T) {
 	for addr, want := range map[string]bool{
 		"localhost:1": true, "127.0.0.1:1": true, "127.8.9.10:1": true, "[::1]:1": true, "[::ffff:127.0.0.1]:1": true, "[::1%lo]:1": true,
@@ -261,6 +261,7 @@ func TestLoopback(t *testing.T) {
 	}
 }
 
+// TestLocal: a listener on every address is reached by the loopback one.
 func TestLocal(t *testing.T) {
 	for addr, want := range map[string]string{
 		":1": "127.0.0.1:1", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "[::1]:1", "10.0.0.1:1": "10.0.0.1:1", "gateway:1": "gateway:1", "x": "x",

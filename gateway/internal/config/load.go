@@ -59,7 +59,7 @@ type commandLine struct {
 	Completion struct {
 		Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 	} `cmd:"" help:"Print what makes a shell complete commands and flags."`
-	HealthCheck struct{} `cmd:"" name:"healthcheck" help:"Ask the gateway that runs with these settings whether it lives; for containers."`
+	HealthCheck struct{} `cmd:"" name:"healthcheck" help:"Ask the gateway that runs with these settings whether it has come up and lives; for containers."`
 }
 
 // arguments are those of the command that was named.

@@ -59,6 +59,13 @@ func (r Retention) Resolved() Retention {
 	return r
 }
 
+// MayBeOf reports that t can have been made with r. What r leaves to the server can be anything.
+func (r Retention) MayBeOf(t *bridge.Topic) bool {
+	size := bridge.TopicSize(r.PartitionSize, t.Partitions)
+	return (r.MessageExpiry == iggywire.ServerDefault || r.MessageExpiry == t.MessageExpiry) &&
+		(size == iggywire.ServerDefault || size == t.MaxSize || max(size, bridge.MinTopicSize) == t.MaxSize)
+}
+
 // Own returns the settings that a topic has of its own: those that are kept beside Iggy, but where Iggy holds something else
 // than they say, what Iggy holds. It may be made so by a native client, and what Kafka cannot express is rounded: a fraction of
 // a ms up, that of a byte down. The caller may change the map.

@@ -133,6 +133,35 @@ func TestRetentionOf(t *testing.T) {
 	}
 }
 
+// With what retention a topic can have been made, by what Iggy holds of it. What was left to the server can be anything.
+func TestMayBeOf(t *testing.T) {
+	const never, unlimited = iggywire.NeverExpire, iggywire.UnlimitedSize
+	for _, tc := range []struct {
+		r               Retention
+		expiry, maxSize uint64
+		want            bool
+	}{
+		{Retention{}, never, unlimited, true},
+		{Retention{}, 5, 7, true},
+		{Retention{never, unlimited}, never, unlimited, true},
+		{Retention{never, unlimited}, 5, unlimited, false},
+		{Retention{never, unlimited}, never, 5 * gib, false},
+		{Retention{60_000_000, 2 * gib}, 60_000_000, 6 * gib, true},
+		{Retention{60_000_000, 2 * gib}, 60_000_001, 6 * gib, false},
+		{Retention{60_000_000, 2 * gib}, 60_000_000, 2 * gib, false},
+		{Retention{0, 5}, never, 15, true},
+		{Retention{0, 5}, never, bridge.MinTopicSize, true},
+		{Retention{0, 5}, never, 5, false},
+		{Retention{60_000_000, 0}, 60_000_000, unlimited, true},
+		{Retention{60_000_000, 0}, never, unlimited, false},
+	} {
+		topic := &bridge.Topic{Partitions: 3, MessageExpiry: tc.expiry, MaxSize: tc.maxSize}
+		if got := tc.r.MayBeOf(topic); got != tc.want {
+			t.Errorf("%+v, a topic of %d µs and %d bytes: %v", tc.r, tc.expiry, tc.maxSize, got)
+		}
+	}
+}
+
 // What a topic has of its own, by what Iggy holds and what is kept beside it. Iggy is right.
 func TestOwn(t *testing.T) {
 	const never, unlimited = iggywire.NeverExpire, iggywire.UnlimitedSize
