@@ -115,9 +115,16 @@ func (l *Log) Quotas() map[string]map[string]string {
 	return all
 }
 
-// QuotasVersion changes whenever Quotas may answer something else than before, as SettingsVersion does; it is a look at one
-// number, for those who ask it for every request.
-func (l *Log) QuotasVersion() uint64 { return l.common().quotas.Load() }
+// QuotasVersion changes whenever Quotas may answer something else than before, as SettingsVersion does: not later than Loaded
+// is closed, too. It waits for nobody, for those who ask it for every request.
+func (l *Log) QuotasVersion() uint64 {
+	select {
+	case <-l.loaded:
+		return 1 + l.common().quotas.Load()
+	default:
+		return 0
+	}
+}
 
 // SetQuota replaces all values of a client quota; an empty map removes it.
 func (l *Log) SetQuota(ctx context.Context, key string, values map[string]string) error {

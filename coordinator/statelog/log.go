@@ -76,7 +76,6 @@ func (l *Log) run(ctx context.Context) error {
 		}
 	}
 	close(l.loaded)
-	l.common().quotas.Add(1) // behind loaded: who sees the new version sees the quotas
 	return l.each(ctx, (*partition).run)
 }
 

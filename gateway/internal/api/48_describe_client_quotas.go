@@ -42,6 +42,10 @@ func (a *API) describeClientQuotas(ctx context.Context, conn *server.Conn, req *
 		resp.ErrorCode, resp.ErrorMessage = no.code, &no.text
 		return server.NewReply(resp), nil
 	}
+	if !a.awaitState(ctx) {
+		resp.ErrorCode = coordinatorLoadInProgress
+		return server.NewReply(resp), nil
+	}
 	resp.ErrorMessage = message("")
 	resp.Entries = []kmsg.DescribeClientQuotasResponseEntry{}
 	size := 0

@@ -203,18 +203,7 @@ func TestGroupsWithoutTheStore(t *testing.T) {
 
 // Until the state is there, groups are loading, and members may take themselves for members.
 func TestGroupsWhileLoading(t *testing.T) {
-	store := &slowStore{coordinator.NewMemoryStore(), make(chan struct{})}
-	driver, err := coordinator.NewDriver(coordinator.DriverConfig{Config: coordinator.DefaultConfig(), Store: store})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ran := make(chan error, 1)
-	go func() { ran <- driver.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		<-ran
-	})
+	driver, release := slowDriver(t)
 	gw := start(t, setup{deps: func(deps *api.Deps) { deps.Groups = driver }})
 	topic := gw.newTopic(t, 1)
 	c := gw.dial(t)
@@ -239,10 +228,30 @@ func TestGroupsWhileLoading(t *testing.T) {
 	if got := ask[*kmsg.FindCoordinatorResponse](c, findCoordinator(4, 0, "g")).Coordinators[0]; got.ErrorCode != 0 || got.NodeID != nodeID {
 		t.Errorf("find coordinator: %+v", got)
 	}
-	close(store.release)
-	<-driver.Loaded()
+	release()
 	if got := ask[*kmsg.HeartbeatResponse](c, heartbeatRequest("g", "m", 1)); got.ErrorCode != codeUnknownMember {
 		t.Errorf("heartbeat once loaded: error %d", got.ErrorCode)
+	}
+}
+
+// slowDriver is a coordinator that loads until release is called, which returns when it has.
+func slowDriver(t *testing.T) (driver *coordinator.Driver, release func()) {
+	t.Helper()
+	store := &slowStore{coordinator.NewMemoryStore(), make(chan struct{})}
+	driver, err := coordinator.NewDriver(coordinator.DriverConfig{Config: coordinator.DefaultConfig(), Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- driver.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-ran
+	})
+	return driver, func() {
+		close(store.release)
+		<-driver.Loaded()
 	}
 }
 

@@ -50,6 +50,23 @@ func (a *API) ownsState() bool {
 	}
 }
 
+// stateWait is how long a request waits for the state that answers it: clients do not expect to have to try again.
+const stateWait = 5 * time.Second
+
+// awaitState waits for the state and says whether it is loaded.
+func (a *API) awaitState(ctx context.Context) bool {
+	ctx, end := a.parked(ctx)
+	defer end()
+	ctx, cancel := context.WithTimeout(ctx, stateWait)
+	defer cancel()
+	select {
+	case <-a.Groups.Loaded():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // groupTopics is topicsNamed for a request about groups. Without Iggy there are no topics.
 func (a *API) groupTopics(ctx context.Context, conn *server.Conn, refs []topicRef) (sight, error) {
 	if a.Bridge == nil {

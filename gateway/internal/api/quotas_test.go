@@ -114,6 +114,37 @@ func TestQuotasAreKept(t *testing.T) {
 	}
 }
 
+// Quotas that are being loaded are waited for.
+func TestQuotasWhileLoading(t *testing.T) {
+	driver, release := slowDriver(t)
+	store := new(quotas.Memory)
+	gw := start(t, setup{deps: func(deps *api.Deps) { deps.Groups, deps.Quotas = driver, store }})
+	asks, other := gw.dial(t), gw.dial(t)
+	asks.send(kmsg.NewPtrDescribeClientQuotasRequest())
+	for range 20 { // of which the last is answered long after a request that waits for nothing
+		ask[*kmsg.HeartbeatResponse](other, heartbeatRequest("g", "m", 1))
+	}
+	if err := store.SetQuota(t.Context(), "user=alice", map[string]string{producerRate: "7"}); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if got := next[*kmsg.DescribeClientQuotasResponse](asks); got.ErrorCode != 0 || len(got.Entries) != 1 {
+		t.Errorf("code %d, %d quotas", got.ErrorCode, len(got.Entries))
+	}
+}
+
+// Where they do not come, as the gateway stops, nobody is told that there are none.
+func TestQuotasNotLoaded(t *testing.T) {
+	driver, _ := slowDriver(t)
+	gw := start(t, setup{deps: func(deps *api.Deps) { deps.Groups = driver }})
+	c := gw.dial(t)
+	c.send(kmsg.NewPtrDescribeClientQuotasRequest())
+	gw.stop()
+	if got := next[*kmsg.DescribeClientQuotasResponse](c); got.ErrorCode != codeLoading {
+		t.Errorf("code %d", got.ErrorCode)
+	}
+}
+
 // quotaStore is one that fails, or is full.
 type quotaStore struct {
 	quotas.Memory
