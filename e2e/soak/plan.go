@@ -81,7 +81,7 @@ func (p ProducerPlan) guarantee() Guarantee {
 	switch {
 	case p.Idempotent || p.Library == SDK: // which sends nothing again
 		return Once
-	case p.InFlight == 1:
+	case p.InFlight == 1 && p.Library != Sarama: // which may batch what it sends again behind later records (IBM/sarama#2860)
 		return InOrder
 	default:
 		return AtLeastOnce
@@ -140,7 +140,7 @@ func (p *Plan) drawProducers(r *rand.Rand) {
 		case q.Library == FranzGo && q.Idempotent:
 			q.InFlight = 5 // it takes no other number then
 		case q.Library == Sarama:
-			q.InFlight = 1 // as it demands for the one kind, and keeps no order without for the other
+			q.InFlight = 1 // as it demands of idempotent producers
 		}
 		if p.Topology.forgets() {
 			q.Burst *= 3 // so much that it keeps something

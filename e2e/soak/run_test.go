@@ -191,3 +191,23 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
+
+// What a producer is promised follows from what its library keeps.
+func TestGuarantee(t *testing.T) {
+	for _, test := range []struct {
+		plan ProducerPlan
+		want Guarantee
+	}{
+		{ProducerPlan{Library: FranzGo, Idempotent: true, InFlight: 5}, Once},
+		{ProducerPlan{Library: Sarama, Idempotent: true, InFlight: 1}, Once},
+		{ProducerPlan{Library: SDK}, Once},
+		{ProducerPlan{Library: FranzGo, InFlight: 1}, InOrder},
+		{ProducerPlan{Library: Java, InFlight: 1}, InOrder},
+		{ProducerPlan{Library: Sarama, InFlight: 1}, AtLeastOnce},
+		{ProducerPlan{Library: Java, InFlight: 5}, AtLeastOnce},
+	} {
+		if got := test.plan.guarantee(); got != test.want {
+			t.Errorf("%v: %v, want %v", test.plan, got, test.want)
+		}
+	}
+}
